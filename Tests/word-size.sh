@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-# What `LogBuffer` calls, with nothing behind it: the real one needs threads and files.
+# What `LogBuffer` and `UnitCodec` call, with nothing behind it: the real ones need threads, files
+# and ciphers.
 cat >"$out/Monitor.swift" <<'SWIFT'
 package final class Monitor {
   package init() {}
@@ -19,6 +20,7 @@ cat >"$out/Device.swift" <<'SWIFT'
 import LatewoodBytes
 package final class StubDevice {
   package func pinMapped(_ range: Range<UInt64>) throws(StorageError) {}
+  package func show(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) {}
 }
 SWIFT
 cat >"$out/Stubs.swift" <<'SWIFT'
@@ -41,6 +43,35 @@ final class GroupCommit {
   func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at: UInt64, pieces: Int) throws(StorageError) {}
   func writeZeros(ahead tail: UInt64) throws(StorageError) {}
 }
+package enum CipherSuite: UInt8, Sendable { case aes256 = 1, chaCha20 }
+package struct KeyWrap { func encode(intoSlotBlock base: UnsafeMutableRawPointer, codec: UnitCodec) {} }
+package final class FileCipher: Sendable {
+  package static let trailerLength = 40
+  struct Layout {
+    var length: Int
+    var clear: Int
+    var extents: [Range<Int>] = []
+    var trailer: Int { length - FileCipher.trailerLength }
+  }
+  func seal(
+    _ kind: UnitCodec.Kind, at offset: UInt64, _ plain: UnsafeRawPointer,
+    into stored: UnsafeMutableRawPointer, _ layout: Layout
+  ) {}
+  func open(
+    _ kind: UnitCodec.Kind, at offset: UInt64, _ stored: UnsafeRawPointer, _ layout: Layout
+  ) -> UnitText? { nil }
+}
+struct UnitText {
+  let range: Range<Int>
+  func decrypt(_ part: Range<Int>, into target: UnsafeMutableRawPointer) {}
+}
+func withWork<Result>(
+  _ count: Int, _ body: (UnsafeMutableRawPointer) throws(StorageError) -> Result
+) throws(StorageError) -> Result {
+  let memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 64)
+  defer { memory.deallocate() }
+  return try body(memory)
+}
 SWIFT
 
 for target in i686-unknown-none-elf armv7em-none-none-eabi wasm32-unknown-none-wasm; do
@@ -55,6 +86,7 @@ for target in i686-unknown-none-elf armv7em-none-none-eabi wasm32-unknown-none-w
   module LatewoodDevice "$out/Device.swift"
   "${swift[@]}" -module-name LatewoodFile -c -o "$out/file.o" "$out/Stubs.swift" \
     Sources/LatewoodFile/Layout/{CheckpointRecord,FileHeader,FileLayout,NodeReference,RootSlot,Subtree,UnitCodec}.swift \
+    Sources/LatewoodFile/Encryption/UnitCodec+Encryption.swift \
     Sources/LatewoodFile/Log/{FrameHeader,LogBuffer,LogRecord,ReplayPosition}.swift \
     Sources/LatewoodFile/Commit/LogProgress.swift
   "${swift[@]}" -module-name LatewoodFleece -c -o "$out/fleece.o" Sources/LatewoodFleece/FleeceLimits.swift
