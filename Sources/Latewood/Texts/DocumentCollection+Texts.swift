@@ -35,7 +35,8 @@ extension DocumentCollection {
   /// Creates a full-text index of the stored members of a type. Otherwise like the form for paths.
   ///
   /// ```swift
-  /// try films.createIndex("by text", of: Film.self) { ($0.title.weight(3), $0.plot, $0.tags.each) }
+  /// try films.createIndex(
+  ///   "by text", of: Film.self, fullText: { ($0.title.weight(3), $0.plot, $0.tags.each) })
   /// ```
   ///
   /// - Throws: the same errors; `invalidParameter` also if the coding key of a member cannot be
