@@ -63,7 +63,7 @@ import Testing
     (#"{"a": {"$type": "text"}}"#, "\"string\"", "a.$type"),
     (#"{"a": {"$regex": "("}}"#, "not a regular expression", "a.$regex"),
     (#"{"a..b": 1}"#, "a name is empty", ""),
-    (#"{"$text": "x"}"#, "not supported", "$text"),
+    (#"{"$text": 1}"#, "takes a text", "$text"),
     (#"{"a": }"#, "line 1, column 7", ""),
   ])
   func `an invalid selector is refused with its reason and location`(

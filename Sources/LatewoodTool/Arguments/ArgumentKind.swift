@@ -41,7 +41,7 @@ enum ArgumentKind: Sendable {
       self = .number
     case "NAME", "ACTION", "REVISION", "FIELD", "FIELDS", "FORM", "WHAT", "WORD", "DIGEST", "SHELL",
       "LINE", "CHARACTER", "COLUMNS", "ENCODING",
-      "HEX":
+      "HEX", "LANGUAGE", "QUERY":
       self = .text
     default: return nil
     }
