@@ -38,12 +38,19 @@ struct PendingPostings {
     fieldCount: Int, _ body: (_ term: ArraySlice<UInt8>, TermChanges) throws -> Void
   ) rethrows {
     let groups = Groups(terms, places, updates.map(\.end), termCount: table.count)
+    // Most terms change in a few documents, for which new arrays would take most of the time.
+    var changes = TermChanges(fieldCount: fieldCount)
+    var documents: [Document] = []
     for term in sortedTerms {
       let range = groups.range(of: term)
       guard !range.isEmpty else { continue }
-      try body(table[term], changes(groups, range, fieldCount: fieldCount))
+      collect(groups, range, &documents, &changes)
+      try body(table[term], changes)
     }
   }
+
+  /// The new places of a document.
+  private typealias Document = (number: UInt64, places: Range<Int>)
 
   private var sortedTerms: [Int] {
     /// The first bytes of each term decide most comparisons.
@@ -86,10 +93,14 @@ struct PendingPostings {
     func range(of term: Int) -> Range<Int> { starts[term]..<starts[term + 1] }
   }
 
-  private func changes(_ groups: Groups, _ range: Range<Int>, fieldCount: Int) -> TermChanges {
-    var changes = TermChanges(fieldCount: fieldCount)
-    /// The new places of each document, in the order of updates.
-    var documents: [(number: UInt64, places: Range<Int>)] = []
+  /// Sets the changes to those of a term.
+  ///
+  /// - Parameter documents: an array to work with.
+  private func collect(
+    _ groups: Groups, _ range: Range<Int>, _ documents: inout [Document], _ changes: inout TermChanges
+  ) {
+    changes.removeAll()
+    documents.removeAll(keepingCapacity: true)
     var isSorted = true
     var index = range.lowerBound
     while index < range.upperBound {
@@ -106,7 +117,7 @@ struct PendingPostings {
       if let last = documents.last, last.number >= number { isSorted = false }
       documents.append((number, start..<end))
     }
-    if !isSorted { PendingPostings.keepLast(&documents) }
+    if !isSorted { documents = PendingPostings.last(of: documents) }
     for document in documents {
       if document.places.isEmpty {
         changes.removed.append(document.number)
@@ -114,18 +125,17 @@ struct PendingPostings {
         changes.postings.append(document.number, places: groups.places[document.places])
       }
     }
-    return changes
   }
 
-  /// Sorts documents, and keeps the last of those that are equal.
-  private static func keepLast(_ documents: inout [(number: UInt64, places: Range<Int>)]) {
+  /// Returns documents in the order of numbers, and the last of those that are equal.
+  private static func last(of documents: [Document]) -> [Document] {
     let order = documents.indices.sorted { (documents[$0].number, $0) < (documents[$1].number, $1) }
-    var kept: [(number: UInt64, places: Range<Int>)] = []
+    var kept: [Document] = []
     for index in order {
       if kept.last?.number == documents[index].number { kept.removeLast() }
       kept.append(documents[index])
     }
-    documents = kept
+    return kept
   }
 }
 

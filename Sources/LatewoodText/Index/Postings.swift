@@ -66,6 +66,14 @@ struct Postings: Equatable {
 
   // MARK: Putting together
 
+  /// Removes all documents, and keeps the memory for others.
+  mutating func removeAll() {
+    numbers.removeAll(keepingCapacity: true)
+    frequencies.removeAll(keepingCapacity: true)
+    places.removeAll(keepingCapacity: true)
+    ends.removeAll(keepingCapacity: true)
+  }
+
   /// Appends a document with its places.
   mutating func append(_ number: UInt64, places new: some Collection<Int>) {
     let start = frequencies.count

@@ -22,6 +22,13 @@ struct TermChanges: Equatable {
     counts = TermCounts(fieldCount: fieldCount)
   }
 
+  /// Removes all changes, and keeps the memory for others.
+  mutating func removeAll() {
+    postings.removeAll()
+    removed.removeAll(keepingCapacity: true)
+    counts.removeAll()
+  }
+
   /// Whether the changes determine the posting of a document.
   func mention(_ number: UInt64) -> Bool {
     TermChanges.contains(postings.numbers, number) || TermChanges.contains(removed, number)

@@ -14,6 +14,11 @@ struct TermCounts: Equatable {
 
   init(fieldCount: Int) { fieldDocuments = Array(repeating: 0, count: fieldCount) }
 
+  mutating func removeAll() {
+    (documents, occurrences) = (0, 0)
+    for field in fieldDocuments.indices { fieldDocuments[field] = 0 }
+  }
+
   /// Adds the frequencies of one document, or subtracts them.
   mutating func count(_ frequencies: ArraySlice<UInt32>, _ sign: Int) {
     documents += sign
