@@ -86,20 +86,20 @@ import Testing
     var random = SeededRandom(seed: SeededRandom.seed(93))
     var texts: [[[String]]] = []
     var most = 0
-    for number in 0..<300 {
+    for number in 0..<150 {
       let before = space.putCount
       var writer = try TextIndexWriter(space, fieldCount: 1, options: TextOptions())
-      texts.append([[words.text(60, &random)]])
-      try writer.change([UInt8(number / 100), UInt8(number % 100)], from: nil, to: texts[number])
+      texts.append([[words.text(40, &random)]])
+      try writer.change([UInt8(number / 50), UInt8(number % 50)], from: nil, to: texts[number])
       try writer.finish()
       most = max(most, try RecentSegments.read(from: space).segments.count)
       // Both entries of the document, its length, the statistics, the segment and its list.
       if number % 8 != 7 { #expect(space.putCount - before == 6, "\(random.replay): \(number)") }
     }
-    #expect(most <= 24, "\(random.replay): \(most) segments")
+    #expect(most <= 21, "\(random.replay): \(most) segments")
     var check = try TextIndexCheck(space, fieldCount: 1, options: TextOptions())
     for (number, text) in texts.enumerated() {
-      try check.check([UInt8(number / 100), UInt8(number % 100)], text)
+      try check.check([UInt8(number / 50), UInt8(number % 50)], text)
     }
     #expect(try check.finish() == [])
     #expect(space.entries.allSatisfy { $0.key[0] != UInt8(ascii: "t") })

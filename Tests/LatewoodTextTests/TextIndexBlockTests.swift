@@ -222,7 +222,7 @@ import Testing
     let words = ZipfWords(count: 12)
     var analyzer = TextAnalyzer(TextOptions())
     var foundCount = 0
-    let rounds = 1500
+    let rounds = Effort.count(1500, low: 600)
     for _ in 0..<rounds {
       var entries = sample.entries
       let index = Int.random(in: 0..<entries.count, using: &random)
