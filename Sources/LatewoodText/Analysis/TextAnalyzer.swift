@@ -1,9 +1,12 @@
 /// Makes terms of the words of texts, for an index and for queries alike.
 ///
-/// A word is folded, and reduced to its stem if the options name a language. In a run of characters
-/// of a script without spaces, each pair of neighbours is a term, and the last character alone is
-/// another. A query for several characters is then a phrase of pairs, and a query for a single
-/// character is a prefix.
+/// A word is folded, and reduced to its stem if the options name a language. Stemmers whose rules
+/// tell letters with diacritics from those without see them: diacritics are then folded in the
+/// stem. Prefixes are only folded.
+///
+/// In a run of characters of a script without spaces, each pair of neighbours is a term, and the
+/// last character alone is another. A query for several characters is then a phrase of pairs, and a
+/// query for a single character is a prefix.
 ///
 /// Takes time proportional to the length of the text. Only the first ``scalarLimit`` scalars of a
 /// word and the first ``termLimit`` bytes of a term are used.
@@ -109,8 +112,12 @@ package struct TextAnalyzer {
     guard let language = options.language, !isStopWord else {
       return (TextAnalyzer.cut(TextAnalyzer.bytes(folded)), isStopWord ? .stopWord : .word)
     }
+    let foldsStem = options.folding.contains(.diacritics) && !language.isFoldedBeforeStemming
+    if foldsStem { folded = plain(word, options.folding.subtracting(.diacritics)) }
     if let known = stems[folded] { return (known, .word) }
-    let term = TextAnalyzer.cut(TextAnalyzer.bytes(language.stem(of: folded)))
+    var stem = language.stem(of: folded)
+    if !language.isFoldedBeforeStemming { stem = options.folding.folded(stem) }
+    let term = TextAnalyzer.cut(TextAnalyzer.bytes(stem))
     if stems.count == TextAnalyzer.stemLimit { stems.removeAll(keepingCapacity: true) }
     stems[folded] = term
     return (term, .word)
@@ -122,8 +129,10 @@ package struct TextAnalyzer {
     return TextAnalyzer.cut(TextAnalyzer.bytes(plain(scalars[...])))
   }
 
-  private func plain(_ word: ArraySlice<UInt32>) -> [UInt32] {
-    options.folding.folded(TextAnalyzer.visible(word.prefix(TextAnalyzer.scalarLimit)))
+  private func plain(_ word: ArraySlice<UInt32>) -> [UInt32] { plain(word, options.folding) }
+
+  private func plain(_ word: ArraySlice<UInt32>, _ folding: TextFolding) -> [UInt32] {
+    folding.folded(TextAnalyzer.visible(word.prefix(TextAnalyzer.scalarLimit)))
   }
 
   /// Removes scalars without width, and replaces every kind of apostrophe by the same one.
