@@ -5,8 +5,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// The encrypted files in Tests/golden-encrypted. Their names say how they are encrypted; the
-/// independent reader opens them with the same keys.
+/// The encrypted files in Tests/golden-encrypted. Their names are the suite and the kind of key.
+/// The independent reader opens them with the same keys.
 @Suite(.serialized) struct EncryptedGoldenTests {
   private struct EncryptedFile {
     var name: String

@@ -74,7 +74,7 @@ final class CouchDBTarget: FuzzTarget {
     }
   }
 
-  /// Sends a revision to a server that answers a request for it with what it has received.
+  /// Sends a revision to a server, and requests it again.
   private static func sendAgain(_ revision: PeerRevision, _ url: HTTPURL) async {
     // The content of an attachment would be another request.
     var revision = revision

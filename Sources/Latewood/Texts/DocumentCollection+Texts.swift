@@ -133,7 +133,7 @@ extension DocumentCollection {
 
 /// A word of a full-text index.
 public struct FullTextWord: Sendable, Hashable {
-  /// The word as the index has it: folded and, if the index has a language, reduced to its stem.
+  /// The term in the index: folded and, if the index has a language, reduced to its stem.
   public let word: String
   /// The number of documents with the word.
   public let documentCount: Int

@@ -75,7 +75,7 @@ public struct FullTextHit<Value: Sendable>: Sendable {
 public struct FullTextExcerpt: Sendable, Equatable {
   /// The name of the field.
   public let field: String
-  /// The text as it is in the document.
+  /// The original text in the document.
   public let text: String
   /// The part of the text.
   public let range: Range<String.Index>

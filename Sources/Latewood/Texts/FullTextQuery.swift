@@ -9,7 +9,7 @@ import LatewoodText
 /// ```
 /// blue sky               both words, anywhere in the texts
 /// "blue sky"             next to each other
-/// blue OR red            one of them; AND, NOT and parentheses work alike
+/// blue OR red            either word; AND, NOT and parentheses work alike
 /// sk*                    words that begin with it
 /// title:sky              in one field; {title plot}:sky in one of two
 /// NEAR(blue sky, 5)      with at most 5 words in between

@@ -93,7 +93,7 @@ package final class PageCache: @unchecked Sendable {
   /// Creates a private cache.
   init(budget: Int) {
     self.budget = max(budget, CachedRange.segmentLength)
-    // Pages are zeros when they come from the system, and `show` fills them.
+    // New pages are zeros, and `show` fills them.
     readFile = { (target, _) throws(StorageError) in target.count }
     isPrivate = true
     state = State(registries: [pinned])
@@ -340,7 +340,7 @@ package final class PageCache: @unchecked Sendable {
   /// Puts the bytes of a unit into a private cache, at the address that a reader will use. The
   /// caller is registered, and has made the bytes readable.
   ///
-  /// Bytes that are there already are not written again, because other readers may be reading them.
+  /// Bytes that are already present are not written again, because other readers may be using them.
   package func show(_ bytes: UnsafeRawBufferPointer, at address: UnsafeRawPointer) {
     guard isPrivate, let source = bytes.baseAddress else { return }
     monitor.lock()

@@ -4,7 +4,8 @@ import LatewoodText
 
 /// The words of documents in one run of a statement.
 ///
-/// Scores are computed for all documents with the words of a MATCH when the first one is asked for.
+/// The first score that a statement needs computes the scores of all documents with the words of a
+/// MATCH.
 final class StatementWords: SQLWords {
   private let reads: DocumentReads
   /// The request of the statement, bound to the full-text indexes.

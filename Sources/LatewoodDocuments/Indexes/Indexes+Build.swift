@@ -57,8 +57,8 @@ struct IndexBuild: StepwiseBuild {
   }
 }
 
-/// A kind of indexes, which can be dropped by name. No two indexes of a collection have the same
-/// name, whatever their kinds.
+/// A kind of indexes, which can be dropped by name. No two indexes of a collection, of any kind,
+/// have the same name.
 protocol DroppableIndexes: DerivedData {
   /// Drops an index in O(log n). Returns false if the index did not exist.
   ///

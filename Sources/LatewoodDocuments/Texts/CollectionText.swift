@@ -25,7 +25,7 @@ struct CollectionText: DefinedData, Sendable {
       "its words are made by the rules of Unicode \(record.rules.unicode), not \(UnicodeTables.version). Create it again, which builds it anew"
   }
 
-  /// Whether the build has come to a document.
+  /// Whether the build has processed a document.
   func includes(_ id: String) -> Bool {
     guard let last = record.builtThrough else { return true }
     return !last.utf8.lexicographicallyPrecedes(id.utf8)

@@ -12,7 +12,7 @@ public struct DocumentTextIndex: Sendable, Equatable {
   public let isReady: Bool
   /// The number of documents in the index.
   public let count: Int
-  /// What is wrong with the index, and what to do; usually nil.
+  /// The reason why the index cannot be used, with advice; usually nil.
   public let problem: String?
 
   /// The fields in their text form, such as `title` and `chapters[].title`. In queries, this is the

@@ -8,7 +8,7 @@ import LatewoodText
 final class TextIndexBatch {
   var text: CollectionText
   private let transaction: Transaction
-  /// Nil as long as there are no changes.
+  /// Nil until the first change.
   private var writer: TextIndexWriter?
   /// The error of a change that was made in part. The batch cannot be committed then.
   private var failure: (any Error)?

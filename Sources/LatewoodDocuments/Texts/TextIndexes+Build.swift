@@ -43,7 +43,7 @@ extension TextIndexes: DroppableIndexes {
   /// Performs one step of a build, and begins it if necessary.
   ///
   /// Each step adds the words of more documents, by id. A change of a document that the build has
-  /// come to updates the index; the build will read the others as they are by then. A committed
+  /// processed updates the index; other documents are read later, with their changes. A committed
   /// step survives a crash. Queries use the index once it is ready.
   ///
   /// - Throws: ``DatabaseError`` `conflict` if another index has the name; `invalidParameter` for
@@ -93,8 +93,8 @@ extension TextIndexes: DroppableIndexes {
 
   /// Adds the words of the next documents.
   ///
-  /// - Parameter start: the last document that the build has come to.
-  /// - Returns: the last document that it has come to now; nil if it has come to all.
+  /// - Parameter start: the last document that the build has processed.
+  /// - Returns: the last document that it has processed now; nil after the last of all.
   private func addDocuments(
     to index: TextIndexBatch, after start: String, _ build: TextIndexBuild
   ) throws -> String? {

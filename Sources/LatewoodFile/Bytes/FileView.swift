@@ -106,7 +106,7 @@ import Synchronization
 }
 
 /// The bytes of an encrypted file. The memory of a view has the text of the units that were opened,
-/// and zeros elsewhere; `FileBytes` always has the bytes as they are in the file.
+/// and zeros elsewhere; `FileBytes` always has the stored bytes.
 extension FileView {
   /// Decrypts an extent into the memory of the view, and marks it as verified.
   private func decrypt(_ reference: ExtentReference) throws(StorageError) {
@@ -119,7 +119,7 @@ extension FileView {
   }
 
   /// Puts the decrypted bytes of a unit into the memory of the view, which the caller keeps in
-  /// memory by a pin or a ticket. Does nothing if they are there already.
+  /// memory by a pin or a ticket. Does nothing if they are already present.
   package func show(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     try makeReadable(offset, bytes.count)
     cache?.show(bytes, at: base + Int(truncatingIfNeeded: offset))

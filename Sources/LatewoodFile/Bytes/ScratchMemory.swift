@@ -17,7 +17,7 @@ func withScratch<Result>(
 package func withWork<Result>(
   _ count: Int, _ body: (UnsafeMutableRawPointer) throws(StorageError) -> Result
 ) throws(StorageError) -> Result {
-  // A length from a file is at most that of the file, but that may be more than the memory.
+  // A length in a file does not exceed the length of the file, but it may exceed the memory.
   if count > 1 << 20 { try MemoryRange.check(count) }
   let memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 64)
   defer { memory.deallocate() }

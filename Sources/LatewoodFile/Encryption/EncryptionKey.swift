@@ -3,7 +3,7 @@ import LatewoodCrypto
 
 /// The key with which a caller opens an encrypted file.
 package enum EncryptionKey: Sendable, Equatable {
-  /// A password, from which the file says how to derive a key.
+  /// A password. The file states how the key is derived from it.
   case password(SecretBytes)
   /// 32 random bytes.
   case raw(SecretBytes)

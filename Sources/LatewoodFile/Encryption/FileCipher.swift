@@ -12,10 +12,10 @@ import Synchronization
 /// ```
 ///
 /// The nonce of a unit consists of the epoch, which is random, and of the number of the unit in it.
-/// A cipher draws its epoch when it is made, and counts all units that it encrypts: whatever
-/// happens to the file, no nonce occurs twice. The tag covers the id of the file, the kind and the
-/// offset of the unit, its clear bytes and its encrypted text. A unit from another place, file or
-/// kind is therefore refused.
+/// A cipher draws its epoch when it is made, and counts all units that it encrypts, so no nonce
+/// occurs twice, even if writes are lost or repeated. The tag covers the id of the file, the kind
+/// and the offset of the unit, its clear bytes and its encrypted text. A unit from another place,
+/// file or kind is therefore refused.
 ///
 /// Checksums stay where they are in files that are not encrypted, and cover the bytes of the file:
 /// damage is found without the key.
@@ -61,7 +61,7 @@ package final class FileCipher: Sendable {
     if let known = others.withLock({ $0[epoch] }) { return known }
     let cipher = EpochCipher(suite, fileKey: fileKey, epoch)
     others.withLock { others in
-      // Forged epochs must not take memory without a limit.
+      // Limits the memory that forged epochs can take.
       if others.count >= FileCipher.epochLimit { others.removeAll() }
       others[epoch] = cipher
     }
@@ -74,7 +74,7 @@ package final class FileCipher: Sendable {
     var length: Int
     /// The number of bytes at the start that are not encrypted. Their first 8 are the checksum.
     var clear: Int
-    /// The parts of the text that are units of their own: the extents in a commit frame, with their
+    /// The parts of the text that are separate units: the extents in a commit frame, with their
     /// trailers. They are authenticated with the rest, but encrypted before it.
     var extents: [Range<Int>] = []
 

@@ -64,7 +64,7 @@ struct FileSecret: Sendable {
   }
 }
 
-/// What a file is opened with.
+/// The credential with which a file is opened.
 enum FileCredential: Sendable {
   /// The key of the caller.
   case key(EncryptionKey)
@@ -104,7 +104,7 @@ extension DatabaseFile {
     var wrap: KeyWrap?
   }
 
-  /// Returns what is needed to read and write a file with this header.
+  /// Returns the secret for reading and writing a file with this header.
   ///
   /// Throws `keyNeeded`, `wrongKey`, `notEncrypted`, `damaged` if both copies of the encrypted key
   /// are, and the errors of a derivation.

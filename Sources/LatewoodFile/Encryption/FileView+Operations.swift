@@ -44,7 +44,7 @@ extension FileView {
 }
 
 /// Decrypts the operations of a commit frame that has been authenticated. The values of extents are
-/// units of their own, and the keystream of the frame skips them.
+/// separate units, and the keystream of the frame skips them.
 ///
 /// ```
 /// stored    header | operation | put extent ... key | value, trailer | operation | trailer
@@ -64,7 +64,7 @@ private struct EncryptedOperations {
   private var done: Int
 
   /// - Parameters:
-  ///   - stored: the frame as it is in the file.
+  ///   - stored: the encrypted frame.
   ///   - frame: memory for the decrypted frame.
   ///   - offset: the offset of the frame in the file.
   init(

@@ -59,7 +59,7 @@ package struct KeyWrap: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// Returns the key of the file; nil if `key` is not the one that encrypted it.
+  /// Returns the key of the file; nil if another key than `key` encrypted it.
   ///
   /// Throws `unsupported` if the derivation is not known or costs too much, and `outOfMemory`.
   package func unwrapped(by key: EncryptionKey, suite: CipherSuite) throws(StorageError) -> SecretBytes? {

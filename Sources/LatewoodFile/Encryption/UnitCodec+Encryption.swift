@@ -76,8 +76,8 @@ extension UnitCodec {
     return sealExtent(at: offset, UnsafeRawPointer(stored), layout.length)
   }
 
-  /// Verifies the bytes of a value as they are in the file, with their trailer, and decrypts the
-  /// value into `target`, which may be the same memory.
+  /// Verifies the stored bytes of a value, with their trailer, and decrypts the value into
+  /// `target`, which may be the same memory.
   ///
   /// Throws `damaged` if the checksum or the tag is wrong.
   package func openExtent(

@@ -37,7 +37,7 @@ package struct FileHeader: Sendable, Equatable {
   package let created: UInt64
   /// The ciphers of an encrypted file; nil for any other.
   package let suite: CipherSuite?
-  /// Seals and opens the units of this file. That of an encrypted file needs its cipher first.
+  /// Seals and opens the units of this file. The codec of an encrypted file needs its cipher first.
   private(set) package var codec: UnitCodec
 
   package init(

@@ -14,7 +14,7 @@ import LatewoodBytes
 ///                                             in the references to it
 /// ```
 ///
-/// Every checksum over bytes of a file is computed here, over the bytes as they are in the file. If
+/// Every checksum over bytes of a file is computed here, over the stored bytes. If
 /// the file is encrypted, a `FileCipher` encrypts the text of each unit before that, and a trailer
 /// with the nonce and the tag follows it.
 ///

@@ -25,8 +25,7 @@ package struct NodeValidation {
     writable = nil
   }
 
-  /// - Parameter memory: the node, as it is in the file. If this is encrypted, `open` decrypts it
-  ///   there.
+  /// - Parameter memory: the stored bytes of the node. `open` decrypts an encrypted node in place.
   package init(
     memory: UnsafeMutableRawPointer, codec: UnitCodec, reference: NodeReference, minimumKeyLength: Int
   ) {

@@ -80,7 +80,7 @@ package final class RegionVerifier {
     guard reference.length <= NodeLayout.maximumLength,
       UInt64(reference.length) <= region.range.upperBound - offset
     else { throw StorageError.damaged(at: offset, "a node does not lie within its region") }
-    // An encrypted node is decrypted in memory of its own.
+    // An encrypted node is decrypted in a copy.
     let copy = nodes.codec.isEncrypted ? try NodeCopy(reference, level: nil, in: nodes) : nil
     defer { withExtendedLifetime(copy) {} }
     // SAFETY: the window has the whole node until the next one is read.

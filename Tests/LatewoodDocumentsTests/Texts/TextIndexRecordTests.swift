@@ -23,7 +23,7 @@ import Testing
     try bytes.withUnsafeBytes { try TextIndexRecord($0) }
   }
 
-  @Test func `a record is read as it was written`() throws {
+  @Test func `a record is read back equal`() throws {
     for record in try records() {
       #expect(try decoded(record.encoded()) == record)
     }
@@ -49,7 +49,7 @@ import Testing
     refusal(.corruptData) { _ = try decoded(try records()[0].encoded() + [0]) }
   }
 
-  @Test func `a collection counts its full-text indexes in a form of its own`() throws {
+  @Test func `a collection counts its full-text indexes in a separate form`() throws {
     func state(_ bytes: [UInt8]) throws -> CollectionState {
       try bytes.withUnsafeBytes { try CollectionState($0) }
     }

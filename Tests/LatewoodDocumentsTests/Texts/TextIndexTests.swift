@@ -132,7 +132,7 @@ import Testing
       let progress = try step.step(in: writer.batch)
       #expect(progress.completed == 4 && progress.total == 10 && !progress.isReady)
     }
-    // One that the build has come to, one that it has not, one new in each half.
+    // A document before and one after the end of the step, and a new one on either side.
     for id in ["doc 1", "doc 8", "doc 00", "doc 99"] { try save(id, #"{"text":"new"}"#) }
     try store.deleteJSON("doc 2", in: collection)
     try store.deleteJSON("doc 7", in: collection)

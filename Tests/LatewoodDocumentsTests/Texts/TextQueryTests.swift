@@ -125,7 +125,7 @@ import Testing
     #expect(best == ["film 392", "film 399", "film 390"])
   }
 
-  @Test func `scores are those of the index, and are explained`() throws {
+  @Test func `scores agree with the index, and are explained`() throws {
     var request = FindRequest(words("sky"))
     request.ranking = "text"
     var scores: [String: Double] = [:]

@@ -79,8 +79,7 @@ import Testing
   }
 
   @Test(arguments: CipherSuite.allCases)
-  func `commits are recovered, and the file has none of their bytes in the clear`(_ suite: CipherSuite) throws
-  {
+  func `commits are recovered, and their bytes are not in the clear`(_ suite: CipherSuite) throws {
     let bench = try Bench(suite)
     var (log, _) = try bench.open()
     let expected = try fill(log)
@@ -91,7 +90,7 @@ import Testing
     (log, state) = try bench.open()
     #expect(state.entries == expected)
     #expect(!state.report.needsCheckpoint)
-    // Another session continues the log with an epoch of its own.
+    // Another session continues the log with another epoch.
     try log.commit([("secret more", secret(1, 10))])
     log.close()
     (log, state) = try bench.open(readOnly: true)
@@ -119,7 +118,7 @@ import Testing
     let expected = [secret(1, 2000), secret(2, 1 << 20), secret(3, 10)]
     #expect(try values() == expected)
     try log.flush(through: try log.writer.commitTransaction(), durable: true)
-    // Beginning again drops what is in memory.
+    // The next transaction drops the operations in memory.
     _ = try log.writer.beginTransaction()
     #expect(try values() == expected)
     log.writer.abortTransaction()

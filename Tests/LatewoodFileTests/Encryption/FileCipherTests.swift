@@ -48,8 +48,7 @@ import Testing
   }
 
   @Test(arguments: CipherSuite.allCases)
-  func `a unit of any length opens to what was sealed, and its text is not in the clear`(_ suite: CipherSuite)
-  {
+  func `a unit of any length opens to the sealed bytes, which are not in the clear`(_ suite: CipherSuite) {
     let (writer, reader) = (cipher(suite), cipher(suite, seed: 8))
     for count in [0, 1, 15, 16, 17, 31, 32, 447, 448, 479, 480, 481, 512, 1000, 8192, 65_000] {
       let (plain, stored, layout) = sealed(writer, clear: 40, text: count)
@@ -89,7 +88,7 @@ import Testing
   func `a unit with any bit flipped is refused`(_ suite: CipherSuite) {
     let cipher = cipher(suite)
     let (_, stored, layout) = sealed(cipher, clear: 40, text: 33)
-    // The first 8 bytes are the checksum, which is not part of what is authenticated.
+    // The first 8 bytes are the checksum, which the tag does not cover.
     for bit in 64..<stored.count * 8 {
       var changed = stored
       changed[bit / 8] ^= 1 << UInt8(bit % 8)
@@ -133,7 +132,7 @@ import Testing
   }
 
   @Test(arguments: CipherSuite.allCases)
-  func `no two units have the same nonce, whoever sealed them`(_ suite: CipherSuite) {
+  func `no two units have the same nonce, in one session or in several`(_ suite: CipherSuite) {
     var nonces: Set<[UInt8]> = []
     for seed in 0..<20 {
       let cipher = cipher(suite, seed: UInt64(seed))

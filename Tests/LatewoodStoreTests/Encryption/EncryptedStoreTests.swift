@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(arguments: CipherSuite.allCases)
-  func `a store reads what it wrote, before and after checkpoints, reopening, compaction and backup`(
+  func `a store reads its entries before and after checkpoints, reopening, compaction and backup`(
     _ suite: CipherSuite
   ) throws {
     let options = try options(suite)
@@ -129,7 +129,7 @@ import Testing
     try writer.close()
   }
 
-  @Test func `a cache that is smaller than the file decrypts again what it has released`() throws {
+  @Test func `a cache that is smaller than the file decrypts released pages again`() throws {
     let options = try options(.chaCha20)
     let store = try Store.open(at: directory.store, mode: .createNew, options: options)
     let space = try store.keyspace("s")

@@ -143,7 +143,7 @@ import Testing
     #expect(try hit.snippet(in: "title")?.marked("[", "]") == "Long")
   }
 
-  @Test func `completions and suggestions come from the index`() async throws {
+  @Test func `completions and suggestions are terms of the index`() async throws {
     let documents = films.documents
     let words = try await documents.completions(of: "S", in: "by text")
     #expect(words.map(\.word) == ["space", "solaris", "station"])
