@@ -95,10 +95,20 @@ extension DocumentCollection {
     _ name: String, _ definition: IndexDefinition,
     _ progress: @escaping @Sendable (IndexBuildProgress) throws -> Void
   ) async throws {
+    try await performUnlessCancelled { [self] check in
+      try build(name, definition, check: check, progress)
+    }
+  }
+
+  /// Calls a closure on the queue of the database, with a check that throws `CancellationError`
+  /// once the task is cancelled.
+  func performUnlessCancelled(
+    _ build: @escaping @Sendable (_ check: () throws -> Void) throws -> Void
+  ) async throws {
     try await database.cancellable { database, check in
-      try await database.documents.perform { [self] in
+      try await database.documents.perform {
         try check()
-        try build(name, definition, check: check, progress)
+        try build(check)
       }
     }
   }

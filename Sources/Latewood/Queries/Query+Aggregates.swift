@@ -118,7 +118,7 @@ extension Query {
     guard skipped == 0, most == .max else { return try limitedEdge(of: field, isGreatest: isGreatest) }
     var query = unprepared
     query.add(field.compare(.greater, Int?.none))
-    query.order = [isGreatest ? field.descending : field.ascending]
+    query.order = [.field(isGreatest ? field.descending : field.ascending)]
     query.most = 1
     var edge: Member?
     try query.forEachValue(of: field) { value in

@@ -41,10 +41,7 @@ public struct Query<Value: Sendable>: Sendable {
   /// with `make`.
   private let list: Lister?
   private(set) var condition: QueryCondition?
-  var order: [QueryOrder] = []
-  /// The full-text index by whose scores the documents are ordered, nil inside for the index of the
-  /// first condition on words; nil for `order`.
-  var ranking: String??
+  var order: [QuerySortKey] = []
   private(set) var skipped = 0
   var most = Int.max
   /// The prepared form, shared by all copies until one is refined; nil for an unrefined query,
@@ -101,8 +98,7 @@ public struct Query<Value: Sendable>: Sendable {
   ) -> Query {
     var query = unprepared
     query.order = []
-    query.ranking = nil
-    for field in repeat each order(QueryDocument()) { query.order.append(field.queryOrder) }
+    for field in repeat each order(QueryDocument()) { query.order.append(.field(field.queryOrder)) }
     return query
   }
 
@@ -153,7 +149,6 @@ public struct Query<Value: Sendable>: Sendable {
       }
     }
     (query.condition, query.order, query.skipped, query.most) = (condition, order, skipped, most)
-    query.ranking = ranking
     query.prepared = prepared
     return query
   }
@@ -274,7 +269,7 @@ public struct Query<Value: Sendable>: Sendable {
   }
 
   private func preparedRanking() throws -> PreparedFind {
-    try ranking == nil ? ranked().preparedFind() : preparedFind()
+    if case .scores = order.first { try preparedFind() } else { try ranked().preparedFind() }
   }
 
   fileprivate func preparedFind() throws -> PreparedFind {
@@ -284,8 +279,12 @@ public struct Query<Value: Sendable>: Sendable {
 
   private func request() throws -> FindRequest {
     var request = FindRequest(try condition?.predicate.get() ?? .all([]))
-    for field in order { request.order.append(try field.order.get()) }
-    if let ranking { request.ranking = ranking ?? "" }
+    for key in order {
+      switch key {
+      case .field(let field): request.order.append(try field.order.get())
+      case .scores(let index): request.ranking = index
+      }
+    }
     request.skip = skipped
     request.limit = most
     return request
@@ -314,8 +313,7 @@ extension Query {
   /// by id. Replaces an earlier order.
   public func sorted(by order: (QueryDocument<Value>) -> [QueryOrder]) -> Query {
     var query = unprepared
-    query.order = order(QueryDocument())
-    query.ranking = nil
+    query.order = order(QueryDocument()).map { .field($0) }
     return query
   }
 }

@@ -6,6 +6,14 @@ public struct QueryOrder: Sendable {
   let order: Result<FindRequest.Order, DatabaseError>
 }
 
+/// What a query is sorted by.
+enum QuerySortKey {
+  case field(QueryOrder)
+  /// The scores by a full-text index, the best first. An empty name is the index of the first
+  /// condition on words.
+  case scores(index: String)
+}
+
 /// A sort key of a query: a field, which sorts in ascending order, or its `ascending` or
 /// `descending`.
 public protocol QueryOrdering {

@@ -87,11 +87,8 @@ extension DocumentCollection {
     _ name: String, _ definition: TextDefinition,
     _ progress: @escaping @Sendable (IndexBuildProgress) throws -> Void
   ) async throws {
-    try await database.cancellable { database, check in
-      try await database.documents.perform { [self] in
-        try check()
-        try build(name, definition, check: check, progress)
-      }
+    try await performUnlessCancelled { [self] check in
+      try build(name, definition, check: check, progress)
     }
   }
 

@@ -18,8 +18,7 @@ extension Query {
   ///   on words.
   public func ranked(by index: String? = nil) -> Query {
     var query = unprepared
-    query.order = []
-    query.ranking = .some(index)
+    query.order = [.scores(index: index ?? "")]
     return query
   }
 

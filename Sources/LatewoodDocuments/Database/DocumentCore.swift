@@ -106,7 +106,7 @@ final class DocumentCore: Sendable {
 
   /// The state that this thread reads: its batch, or the newest commit.
   func source() throws(DatabaseError) -> ReadSource {
-    if let batch = currentBatch { return .transaction(batch.transaction) }
+    if let batch = currentBatch { return .batch(batch) }
     return .state(try store.pinned())
   }
 

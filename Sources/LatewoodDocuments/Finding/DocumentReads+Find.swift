@@ -147,19 +147,20 @@ extension DocumentReads {
   }
 
   private func counted(_ planner: FindPlanner) throws -> (count: Int, read: Int) {
-    let request = planner.request
-    guard request.limit > 0 else { return (0, 0) }
+    // The request is not copied, because that takes long.
+    let (skip, limit) = (planner.request.skip, planner.request.limit)
+    guard limit > 0 else { return (0, 0) }
     let plan = try planner.best(toCount: true)
     guard plan.isExact else {
       var count = 0
-      let read = try find(request, by: plan) { _ in
+      let read = try find(planner.request, by: plan) { _ in
         count += 1
         return true
       }
       return (count, read)
     }
-    let all = plan.candidates - (try expired(among: request.predicate))
-    return (min(max(0, all - request.skip), request.limit), 0)
+    let all = plan.candidates - (try expired(among: planner.request.predicate))
+    return (min(max(0, all - skip), limit), 0)
   }
 
   /// Returns the plan for a request. O(log n) for each index.

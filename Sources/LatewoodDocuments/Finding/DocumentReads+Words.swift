@@ -10,7 +10,7 @@ extension DocumentReads {
   ) throws {
     let planner = try FindPlanner(self, prepared)
     let request = planner.request
-    guard request.limit > 0, case .ranked(let words) = try planner.best().access else { return }
+    guard request.limit > 0, let words = try planner.best().ranked else { return }
     var (passed, taken) = (0, 0)
     let rest = Predicate.all(words.rest)
     try forEachRanked(words, needed: request.needed) { document, score in
@@ -25,7 +25,7 @@ extension DocumentReads {
   /// Returns how the score of a document in a ranked request comes about; nil if the words of the
   /// request do not find it.
   package func explainScore(of id: String, _ prepared: PreparedFind) throws -> TextScore? {
-    guard case .ranked(let words) = try FindPlanner(self, prepared).best().access else { return nil }
+    guard let words = try FindPlanner(self, prepared).best().ranked else { return nil }
     let reader = try textReader(words.index)
     guard try head(of: id).map({ !$0.isDeleted }) == true,
       let number = try reader.number(of: Array(id.utf8))

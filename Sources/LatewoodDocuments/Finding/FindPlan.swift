@@ -12,10 +12,8 @@ struct FindPlan {
     case union([IndexScan])
     /// The documents in a part of an index with few entries, which were read instead of counted.
     case candidates(IndexScan, ids: CandidateIDs)
-    /// The documents with the words of a full-text index.
-    case words(TextScan)
-    /// The same documents, the best first.
-    case ranked(TextScan)
+    /// The documents with the words of a full-text index, which are in `words`.
+    case words
   }
 
   enum Ordering {
@@ -25,9 +23,16 @@ struct FindPlan {
     case sorted
     /// In the order of the index, or of ids for a scan, read forwards or backwards.
     case index(isReversed: Bool)
+    /// By the scores of the words, the best first.
+    case ranked
   }
 
   var access: Access
+  /// The words that it reads, if `access` is `words`.
+  ///
+  /// Apart from the access, because most plans read no words, and copying the access costs more
+  /// with each kind of content.
+  var words: TextScan?
   var ordering: Ordering
   /// The number of entries or documents in its ranges.
   var candidates: Int
@@ -45,17 +50,12 @@ struct FindPlan {
   var isCovered: Bool {
     switch access {
     case .index(let access), .candidates(let access, _): access.isExact
-    case .scan, .union, .words, .ranked: false
+    case .scan, .union, .words: false
     }
   }
 
-  /// The words that it reads; nil if it reads none.
-  var words: TextScan? {
-    switch access {
-    case .words(let scan), .ranked(let scan): scan
-    case .scan, .index, .union, .candidates: nil
-    }
-  }
+  /// The words by whose scores documents are ordered; nil if they are ordered by something else.
+  var ranked: TextScan? { if case .ranked = ordering { words } else { nil } }
 
   /// Whether it reads exactly the requested documents, each once.
   var isExact: Bool { isCovered || isExactScan || words?.rest.isEmpty == true }
@@ -68,7 +68,7 @@ struct FindPlan {
   /// The parts of indexes to read.
   var accesses: [IndexScan] {
     switch access {
-    case .scan, .words, .ranked: []
+    case .scan, .words: []
     case .index(let access), .candidates(let access, _): [access]
     case .union(let accesses): accesses
     }

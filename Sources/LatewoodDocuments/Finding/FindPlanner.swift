@@ -24,13 +24,14 @@ struct FindPlanner {
   private static let wordsCost = 10.0
 
   private let reads: DocumentReads
-  /// The request, bound to the full-text indexes of its condition.
-  let request: FindRequest
   private let choices: PlanningContext
   /// The fields to find; nil for whole documents.
   private let columns: [FieldPath]?
   /// Whether the documents must be ordered, by the request or else by id.
   private let isOrdered: Bool
+
+  /// The request, bound to the full-text indexes of its condition.
+  var request: FindRequest { choices.request }
 
   init(_ reads: DocumentReads, _ request: FindRequest) throws(DatabaseError) {
     self.init(reads, try PlanningContext(request, try reads.indexes()), nil, isOrdered: true)
@@ -49,7 +50,6 @@ struct FindPlanner {
     _ reads: DocumentReads, _ choices: PlanningContext, _ columns: [FieldPath]?, isOrdered: Bool
   ) {
     self.reads = reads
-    request = choices.request
     self.choices = choices
     self.columns = columns
     self.isOrdered = isOrdered
@@ -69,7 +69,7 @@ struct FindPlanner {
       }
       if let words = choices.texts.first(where: { $0.rest.isEmpty }) {
         return FindPlan(
-          access: .words(words), ordering: .none, candidates: try reads.count(words), cost: 0)
+          access: .words, words: words, ordering: .none, candidates: try reads.count(words), cost: 0)
       }
     }
     if let ranked = try ranked() { return ranked }
@@ -125,7 +125,7 @@ struct FindPlanner {
   private func plan(_ words: TextScan) throws(DatabaseError) -> FindPlan {
     let count = try reads.estimate(words)
     return FindPlan(
-      access: .words(words), ordering: .sorted, candidates: count,
+      access: .words, words: words, ordering: .sorted, candidates: count,
       cost: Double(count) * FindPlanner.entryCost)
   }
 
@@ -138,7 +138,7 @@ struct FindPlanner {
         advice: "Create the index again, which continues its build.")
     }
     return FindPlan(
-      access: .ranked(words), ordering: .none, candidates: try reads.estimate(words), cost: 0)
+      access: .words, words: words, ordering: .ranked, candidates: try reads.estimate(words), cost: 0)
   }
 
   // MARK: Without counting
@@ -316,7 +316,7 @@ struct FindPlanner {
       uses: uses, idRanges: isPart ? choices.ids.count : nil, isCovering: isCovering, filters: filters,
       sorts: sorts,
       candidates: plan.candidates, suggestion: uses.isEmpty ? try suggestion() : nil)
-    if case .ranked = plan.access { explanation.isRanked = true }
+    explanation.isRanked = plan.ranked != nil
     return explanation
   }
 

@@ -14,7 +14,7 @@ package struct FindRequest: Sendable {
   }
 
   /// The condition. Many equalities of one field in an `or` are compared together.
-  package internal(set) var predicate: Predicate
+  package let predicate: Predicate
   /// Whether the condition depends on the words of documents. It must then be bound to full-text
   /// indexes before it can be tested.
   let hasText: Bool
@@ -50,6 +50,19 @@ package struct FindRequest: Sendable {
     self.predicate = predicate
     hasText = predicate.hasText
   }
+
+  private init(_ other: FindRequest, _ predicate: Predicate) {
+    self.predicate = predicate
+    hasText = other.hasText
+    ranking = other.ranking
+    fields = other.fields
+    skip = other.skip
+    limit = other.limit
+    sortMemory = other.sortMemory
+  }
+
+  /// Returns the same request with another form of its condition.
+  func with(_ predicate: Predicate) -> FindRequest { FindRequest(self, predicate) }
 
   /// Whether documents are sorted by nothing but the id, from the last to the first.
   var isByIDReversed: Bool {

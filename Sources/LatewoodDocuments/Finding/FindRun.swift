@@ -6,13 +6,12 @@ import LatewoodStore
 /// The execution of one request by one plan.
 struct FindRun<Sink: ResultSink> {
   private let reads: DocumentReads
+  /// The request, without the conditions that the words of a full-text index ensure.
   private let request: FindRequest
   private let plan: FindPlan
   private let isCovered: Bool
   /// Whether all documents that the plan reads match.
   private let matchesAll: Bool
-  /// The conditions that the plan does not ensure.
-  private let filtering: Predicate
   /// Fewer entries than this are skipped one by one.
   private static var leastSkip: Int { 16 }
   /// The maximum number of entries for which a sink is told to reserve memory.
@@ -39,11 +38,11 @@ struct FindRun<Sink: ResultSink> {
 
   init(_ reads: DocumentReads, _ request: FindRequest, _ plan: FindPlan, _ sink: Sink) {
     self.reads = reads
-    self.request = request
+    self.request =
+      if let words = plan.words { request.with(.all(words.rest)) } else { request }
     self.plan = plan
     isCovered = plan.isCovered
     matchesAll = plan.isExact
-    filtering = plan.words.map { .all($0.rest) } ?? request.predicate
     steps = plan.isShort ? nil : QuerySteps.current
     self.sink = sink
   }
@@ -63,12 +62,11 @@ struct FindRun<Sink: ResultSink> {
       try runInAnyOrder()
       return seen
     }
+    if let words = plan.ranked {
+      try runRanked(words)
+      return seen
+    }
     switch (plan.access, plan.ordering) {
-    case (.ranked(let words), _):
-      try reads.forEachRanked(words, needed: request.needed) { document, _ in
-        try countDocument()
-        return try filter(document) { run, document in try run.take(document) }
-      }
     case (.index(let access), .index(let isReversed)): try runByIndex(access, isReversed)
     case (.index(let access), .none):
       let ranges = try rangesAfterSkipping(access, false)
@@ -77,6 +75,13 @@ struct FindRun<Sink: ResultSink> {
     default: if request.order.isEmpty { try runByID() } else { try runSorted() }
     }
     return seen
+  }
+
+  private mutating func runRanked(_ words: TextScan) throws {
+    try reads.forEachRanked(words, needed: request.needed) { document, _ in
+      try countDocument()
+      return try filter(document) { run, document in try run.take(document) }
+    }
   }
 
   /// Whether more than one document may be read, which makes `NearbyDocuments` worthwhile.
@@ -373,7 +378,7 @@ struct FindRun<Sink: ResultSink> {
   @inline(__always) private mutating func filter(
     _ document: MatchedDocument, _ body: (inout FindRun, MatchedDocument) throws -> Bool
   ) throws -> Bool {
-    try matchesAll || filtering.matches(document) ? try body(&self, document) : true
+    try matchesAll || request.predicate.matches(document) ? try body(&self, document) : true
   }
 
   // MARK: Skipping

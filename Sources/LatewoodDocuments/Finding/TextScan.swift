@@ -2,11 +2,19 @@ import LatewoodQuery
 import LatewoodText
 
 /// The documents with the words of a condition, according to a full-text index.
-struct TextScan: Sendable {
+///
+/// A class, because plans are copied for every query, and few of them read words.
+final class TextScan: Sendable {
   let index: CollectionText
   let search: TextSearch
   /// The other conditions of the request.
   let rest: [Predicate]
+
+  private init(_ index: CollectionText, _ search: TextSearch, rest: [Predicate]) {
+    self.index = index
+    self.search = search
+    self.rest = rest
+  }
 
   /// Returns the words of all conditions that must hold and whose index is ready.
   static func all(for conditions: Conjunction, _ indexes: CollectionIndexes) -> [TextScan] {
@@ -17,7 +25,7 @@ struct TextScan: Sendable {
       else { continue }
       var rest = conditions.parts
       rest.remove(at: place)
-      scans.append(TextScan(index: index, search: search, rest: rest))
+      scans.append(TextScan(index, search, rest: rest))
     }
     return scans
   }
@@ -31,7 +39,7 @@ extension FindRequest {
   func bound(to indexes: CollectionIndexes) throws(DatabaseError) -> FindRequest {
     var request = self
     if hasText {
-      request.predicate = try predicate.mapTexts { (condition) throws(DatabaseError) in
+      let predicate = try predicate.mapTexts { (condition) throws(DatabaseError) in
         let index = try indexes.text(named: condition.index)
         var bound = TextCondition(index: index.name, condition.words)
         do throws(QueryError) {
@@ -39,6 +47,7 @@ extension FindRequest {
         } catch { throw DatabaseError(inWords: error) }
         return bound
       }
+      request = with(predicate)
     }
     if let ranking { request.ranking = try request.searchedIndex(named: ranking) }
     return request

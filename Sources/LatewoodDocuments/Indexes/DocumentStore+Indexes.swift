@@ -107,7 +107,7 @@ extension DocumentReads {
   /// The indexes of the collection.
   func indexes() throws(DatabaseError) -> CollectionIndexes {
     // A batch writes the number of index changes only at its end.
-    if case .transaction = source {
+    if case .batch = source {
       return try CollectionIndexes(of: collection.name, at: 0, in: spaces.database, source)
     }
     if case .state(let held) = source, let known = collection.indexes(inVersion: held.number) {

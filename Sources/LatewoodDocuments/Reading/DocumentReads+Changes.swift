@@ -38,7 +38,7 @@ extension DocumentReads {
   package func forEachKeptChange(
     since: UInt64 = 0, descending: Bool = false, _ body: (SequenceEntry) throws -> Bool
   ) throws {
-    guard case .transaction = source else {
+    guard case .batch = source else {
       return try forEachChange(since: since, descending: descending, body)
     }
     for entry in try changes(since: since, descending: descending) {

@@ -31,7 +31,7 @@ extension DocumentReads {
     _ query: AllDocumentsQuery = AllDocumentsQuery(),
     _ body: (String, DocumentRecord.Head, [UInt8]?) throws -> Bool
   ) throws {
-    guard case .transaction = source else { return try forEachWholeDocument(query, body) }
+    guard case .batch = source else { return try forEachWholeDocument(query, body) }
     var documents: [(id: String, head: DocumentRecord.Head)] = []
     try forEachDocument(query) { id, head in
       documents.append((id, head))
@@ -127,7 +127,7 @@ extension DocumentReads {
   /// number of unmerged changes and of expired documents that are not purged yet.
   package func totals() throws(DatabaseError) -> (documents: Int, tombstones: Int) {
     // A batch writes its counters only at its end.
-    if case .transaction = source {
+    if case .batch = source {
       var all = AllDocumentsQuery()
       all.includesDeleted = true
       let documents = try count()

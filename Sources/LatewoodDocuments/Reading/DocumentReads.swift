@@ -14,8 +14,6 @@ package struct DocumentReads {
   let source: ReadSource
   let spaces: CollectionSpaces
   let collection: CollectionHandle
-  /// The batch whose transaction is read, if it may have collected changes of words.
-  var batch: DocumentBatch?
 
   private enum Time {
     case seconds(UInt64)

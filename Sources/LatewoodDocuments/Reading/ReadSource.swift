@@ -5,13 +5,13 @@ import LatewoodStore
 enum ReadSource: Readable {
   case state(PinnedState)
   case snapshot(Snapshot)
-  case transaction(Transaction)
+  case batch(DocumentBatch)
 
   func find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> ValueInPlace {
     switch self {
     case .state(let state): try state.find(key, in: keyspace)
     case .snapshot(let snapshot): try snapshot.find(key, in: keyspace)
-    case .transaction(let transaction): try transaction.find(key, in: keyspace)
+    case .batch(let batch): try batch.transaction.find(key, in: keyspace)
     }
   }
 
@@ -19,7 +19,7 @@ enum ReadSource: Readable {
     switch self {
     case .state(let state): state.readOrigin
     case .snapshot(let snapshot): snapshot.readOrigin
-    case .transaction(let transaction): transaction.readOrigin
+    case .batch(let batch): batch.transaction.readOrigin
     }
   }
 }
@@ -33,8 +33,8 @@ extension ReadSource {
     switch self {
     case .state(let state): try state.scan(keyspace, range, reversed: reversed, body)
     case .snapshot(let snapshot): try snapshot.forEach(in: keyspace, range, reversed: reversed, body)
-    case .transaction(let transaction):
-      try transaction.forEach(in: keyspace, range, reversed: reversed, body)
+    case .batch(let batch):
+      try batch.transaction.forEach(in: keyspace, range, reversed: reversed, body)
     }
   }
 

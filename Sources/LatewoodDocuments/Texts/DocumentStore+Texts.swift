@@ -53,8 +53,8 @@ extension DocumentReads {
 
   /// Returns a reader of the words of an index.
   func textReader(_ index: CollectionText) throws -> TextIndexReader {
-    // Words that this batch has changed.
-    try batch?.finishTexts(of: collection)
+    // A batch collects its changes of words.
+    if case .batch(let batch) = source { try batch.finishTexts(of: collection) }
     return try TextIndexReader(
       WordSpace(source: source, words: index.words), fieldCount: index.definition.fields.count)
   }

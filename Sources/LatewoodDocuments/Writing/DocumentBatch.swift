@@ -78,9 +78,7 @@ package final class DocumentBatch {
 
   /// Returns reads of a collection in the state of this batch.
   package func reads(_ collection: CollectionHandle) throws(DatabaseError) -> DocumentReads {
-    var reads = try DocumentReads(.transaction(transaction), collection, now: now)
-    reads.batch = self
-    return reads
+    try DocumentReads(.batch(self), collection, now: now)
   }
 
   /// The number of generations of revisions to keep.
