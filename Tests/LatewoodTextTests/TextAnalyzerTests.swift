@@ -31,6 +31,53 @@ import Testing
     #expect(tokens.map(\.range) == [0..<2, 3..<9, 6..<9])
   }
 
+  /// Neighbours that Unicode's rules join, split or ignore.
+  private static let pieces =
+    [
+      "a", "Z", "word", "9", "42", " ", " ", "\n", "\r\n", "\t", "_", "'", "’", ".", ",", ":", ";", "\"", "-",
+      "(",
+    ]
+    + [
+      "é", "e\u{301}", "\u{AD}", "\u{200D}", "\u{200B}", "א", "ß", "猫", "ｶ", "น", "🇩🇪", "👩‍💻", "\u{202F}", "·",
+      "\0",
+    ]
+    + [String(repeating: "x", count: 99), "x", "İ", "１", "the"]
+
+  @Test(arguments: 0..<4)
+  func `plain words are the words that the rules of Unicode find`(_ number: Int) {
+    var random = SeededRandom(seed: SeededRandom.seed(UInt64(80 + number)))
+    let replay = random.replay
+    let options = [
+      TextOptions(), TextOptions(language: .english), TextOptions(folding: [], stopWords: ["the", "a"]),
+      TextOptions(language: .porter, stopWords: ["word"]),
+    ][number]
+    var (plain, complete) = (TextAnalyzer(options), TextAnalyzer(options))
+    for _ in 0..<1500 {
+      let text = (0..<Int.random(in: 0..<14, using: &random))
+        .map { _ in TextAnalyzerTests.pieces.randomElement(using: &random) ?? "" }.joined()
+      var expected: [TextToken] = []
+      var position = 0
+      complete.forEachScalarTerm(of: text, at: &position, offset: 0) { (term, place) in
+        expected.append(
+          TextToken(term: term, position: place.position, range: place.range, kind: place.kind))
+      }
+      #expect(plain.tokens(of: text) == expected, "\(replay): \(text.debugDescription)")
+      #expect(plain.forEachToken(of: text) { _ in } == position, "\(replay): \(text.debugDescription)")
+    }
+  }
+
+  @Test func `plain words leave little of an English text to the rules`() {
+    var text = "The film's director, Mr. Smith, made 3.5 films (in 2001); \"Alien\" wasn't one. Café!"
+    var words = PlainWords()
+    var pieces: [String] = []
+    text.withUTF8 { (bytes) in
+      while let piece = words.next(in: bytes) {
+        if case .other(let range) = piece { pieces.append(String(decoding: bytes[range], as: UTF8.self)) }
+      }
+    }
+    #expect(pieces == ["film's", "3.5", "wasn't", "Café!"])
+  }
+
   @Test func `stop words have positions`() {
     var analyzer = TextAnalyzer(TextOptions(language: .english, stopWords: ["The", "of"]))
     let tokens = analyzer.tokens(of: "the end OF time")

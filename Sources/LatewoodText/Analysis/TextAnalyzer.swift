@@ -10,17 +10,21 @@
 package struct TextAnalyzer {
   package let options: TextOptions
   private let stopWords: Set<[UInt8]>
-  /// Stems of recent words, because a few frequent words make up most of a text.
-  private var stems: [[UInt32]: [UInt8]] = [:]
+  /// Folded words, because a few frequent words make up most of a text.
+  private var words = TermTable()
+  /// The number of the term of each word in `stems`, and its kind.
+  private var wordStems: [(stem: Int, kind: TextToken.Kind)] = []
+  private var stems = TermTable()
   private var scalars: [UInt32] = []
-  private var folded: [UInt32] = []
 
   /// The maximum length of a term, in bytes. A longer term is cut between two scalars.
   package static let termLimit = 120
   /// The maximum number of scalars of a word that are used for its term.
   static let scalarLimit = 256
-  /// The maximum number of stems that are kept.
-  private static let stemLimit = 8192
+  /// The maximum number of words whose stems are kept.
+  private static let stemLimit = 32_768
+  /// The maximum length of these words together, in bytes.
+  private static let stemLengthLimit = 1 << 20
 
   package init(_ options: TextOptions) {
     self.options = options
@@ -42,11 +46,97 @@ package struct TextAnalyzer {
   /// - Returns: the number of positions.
   @discardableResult
   package mutating func forEachToken(of text: String, _ body: (TextToken) throws -> Void) rethrows -> Int {
+    try forEachTerm(of: text) { (term, token) in
+      try body(
+        TextToken(term: Array(term), position: token.position, range: token.range, kind: token.kind))
+    }
+  }
+
+  /// A token apart from its term.
+  struct Place {
+    var position: Int
+    var range: Range<Int>
+    var kind: TextToken.Kind
+  }
+
+  /// Calls a closure with the term of each token, in memory that it must not keep.
+  ///
+  /// - Returns: the number of positions.
+  mutating func forEachTerm(
+    of text: String, _ body: (_ term: UnsafeBufferPointer<UInt8>, Place) throws -> Void
+  ) rethrows -> Int {
+    var text = text
+    return try text.withUTF8 { (bytes) in
+      var words = PlainWords()
+      var position = 0
+      while let piece = words.next(in: bytes) {
+        switch piece {
+        case .word(let range):
+          try withPlainTerm(of: bytes, range) { (term, kind) in
+            try body(term, Place(position: position, range: range, kind: kind))
+          }
+          position += 1
+        case .other(let range):
+          // SAFETY: the range is inside of the text.
+          let part = String(decoding: UnsafeBufferPointer(rebasing: bytes[range]), as: UTF8.self)
+          try forEachScalarTerm(of: part, at: &position, offset: range.lowerBound) { (term, place) in
+            try term.withUnsafeBufferPointer { try body($0, place) }
+          }
+        }
+      }
+      return position
+    }
+  }
+
+  /// Calls a closure with the term of a word of ASCII letters and digits.
+  @inline(__always) private mutating func withPlainTerm(
+    of text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>,
+    _ body: (_ term: UnsafeBufferPointer<UInt8>, TextToken.Kind) throws -> Void
+  ) rethrows {
+    try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: PlainWords.wordLimit) { (folded) in
+      // SAFETY: a plain word fits into the allocation, and its range is inside of the text.
+      var count = 0
+      let ignoresCase = options.folding.contains(.letterCase)
+      for byte in text[range] {
+        folded[count] = ignoresCase && byte &- 0x41 < 26 ? byte | 0x20 : byte
+        count += 1
+      }
+      let word = UnsafeBufferPointer(rebasing: folded[..<count])
+      guard options.language != nil || !stopWords.isEmpty else { return try body(word, .word) }
+      let (stem, kind) = known(word)
+      try stems.with(stem) { try body($0, kind) }
+    }
+  }
+
+  /// Returns the number of the term of a folded word in `stems`.
+  private mutating func known(_ word: UnsafeBufferPointer<UInt8>) -> (stem: Int, kind: TextToken.Kind) {
+    if words.count >= TextAnalyzer.stemLimit || words.byteCount >= TextAnalyzer.stemLengthLimit {
+      words.removeAll()
+      stems.removeAll()
+      wordStems.removeAll(keepingCapacity: true)
+    }
+    let number = words.number(of: word)
+    if number == wordStems.count {
+      let (term, kind) = term(ofFolded: word)
+      let stem = term.withUnsafeBufferPointer { stems.number(of: $0) }
+      wordStems.append((stem, kind))
+    }
+    return wordStems[number]
+  }
+
+  /// Calls a closure with the terms of any text, by the rules of Unicode alone.
+  ///
+  /// - Parameters:
+  ///   - position: the position of the first token, which is advanced.
+  ///   - start: the offset of the text.
+  mutating func forEachScalarTerm(
+    of text: String, at position: inout Int, offset start: Int,
+    _ body: (_ term: [UInt8], Place) throws -> Void
+  ) rethrows {
     scalars.removeAll(keepingCapacity: true)
     scalars.append(contentsOf: text.unicodeScalars.lazy.map(\.value))
     let whole = scalars
-    var position = 0
-    var (index, offset) = (0, 0)
+    var (index, offset) = (0, start)
     func advance(to target: Int) -> Int {
       while index < target {
         offset += TextAnalyzer.length(whole[index])
@@ -62,16 +152,15 @@ package struct TextAnalyzer {
       let start = advance(to: word.range.lowerBound)
       let range = start..<advance(to: word.range.upperBound)
       let (term, kind) = term(of: whole[word.range])
-      try body(TextToken(term: term, position: position, range: range, kind: kind))
+      try body(term, Place(position: position, range: range, kind: kind))
       position += 1
     }
-    return position
   }
 
   /// Calls a closure with each pair of a run, and with its last character.
   private func forEachPair(
     of run: ArraySlice<UInt32>, at position: inout Int, _ advance: (Int) -> Int,
-    _ body: (TextToken) throws -> Void
+    _ body: (_ term: [UInt8], Place) throws -> Void
   ) rethrows {
     /// The character before, folded, and its offset.
     var before: (bytes: [UInt8], start: Int)?
@@ -85,9 +174,8 @@ package struct TextAnalyzer {
       let next = advance(end)
       if let before {
         try body(
-          TextToken(
-            term: TextAnalyzer.cut(before.bytes + bytes), position: position, range: before.start..<next,
-            kind: .pair))
+          TextAnalyzer.cut(before.bytes + bytes),
+          Place(position: position, range: before.start..<next, kind: .pair))
         position += 1
       }
       before = (bytes, start)
@@ -96,24 +184,27 @@ package struct TextAnalyzer {
     guard let before else { return }
     let end = advance(run.endIndex)
     try body(
-      TextToken(
-        term: TextAnalyzer.cut(before.bytes), position: position, range: before.start..<end, kind: .last))
+      TextAnalyzer.cut(before.bytes), Place(position: position, range: before.start..<end, kind: .last))
     position += 1
   }
 
   // MARK: Terms
 
   private mutating func term(of word: ArraySlice<UInt32>) -> (term: [UInt8], kind: TextToken.Kind) {
-    folded = plain(word)
-    let isStopWord = !stopWords.isEmpty && stopWords.contains(TextAnalyzer.bytes(folded))
-    guard let language = options.language, !isStopWord else {
-      return (TextAnalyzer.cut(TextAnalyzer.bytes(folded)), isStopWord ? .stopWord : .word)
+    let folded = plain(word)
+    guard options.language != nil || !stopWords.isEmpty else {
+      return (TextAnalyzer.cut(TextAnalyzer.bytes(folded)), .word)
     }
-    if let known = stems[folded] { return (known, .word) }
-    let term = TextAnalyzer.cut(TextAnalyzer.bytes(language.stem(of: folded)))
-    if stems.count == TextAnalyzer.stemLimit { stems.removeAll(keepingCapacity: true) }
-    stems[folded] = term
-    return (term, .word)
+    let (stem, kind) = TextAnalyzer.bytes(folded).withUnsafeBufferPointer { known($0) }
+    return (Array(stems[stem]), kind)
+  }
+
+  private func term(ofFolded word: UnsafeBufferPointer<UInt8>) -> (term: [UInt8], kind: TextToken.Kind) {
+    let bytes = Array(word)
+    if stopWords.contains(bytes) { return (TextAnalyzer.cut(bytes), .stopWord) }
+    guard let language = options.language else { return (TextAnalyzer.cut(bytes), .word) }
+    let scalars = String(decoding: word, as: UTF8.self).unicodeScalars.map(\.value)
+    return (TextAnalyzer.cut(TextAnalyzer.bytes(language.stem(of: scalars))), .word)
   }
 
   /// Returns the beginning of the terms that match a prefix: folded, but not reduced to a stem.
