@@ -20,6 +20,17 @@ import Testing
     #expect(terms("cafe\u{301} café", TextOptions(language: .english)) == ["cafe", "cafe"])
   }
 
+  @Test func `diacritics are folded after the stem`() {
+    // "ité" is a suffix, and "ite" is not.
+    #expect(terms("l’Éternité éternel", TextOptions(language: .french)) == ["etern", "eternel"])
+    #expect(terms("ETERNITE\u{301}", TextOptions(language: .french)) == ["etern"])
+    #expect(
+      terms("acción", TextOptions(language: .spanish)) == terms("acciones", TextOptions(language: .spanish)))
+    #expect(terms("Häuser", TextOptions(language: .german)) == ["haus"])
+    #expect(terms("gåvorna", TextOptions(language: .swedish)) == ["gav"])
+    #expect(terms("gåvorna", TextOptions(language: .swedish, folding: .letterCase)) == ["ga\u{30A}v"])
+  }
+
   @Test func `scripts without spaces make pairs, with the last character alone`() {
     #expect(terms("東京都 x") == ["東京", "京都", "都", "x"])
     #expect(terms("猫") == ["猫"])

@@ -9,7 +9,12 @@
 English stems are those of PyPI's snowballstemmer, and Porter's those of SQLite's FTS5. Words whose
 stems FTS5 finds by rules of its own are left out: words that are a suffix only, and those with "yy".
 
-The words: those of ../shared/data, if it is there, and random ones made of syllables and of the
+    python3 Tests/text/stems.py 300 german french spanish portuguese italian dutch swedish russian
+
+writes only some languages; their words are half from Debian's word lists, such as those of the
+package wngerman, and half made of the suffixes that the stemmer mentions.
+
+The words of English: those of ../shared/data, if it is there, and random ones made of syllables and of the
 texts that Latewood's stemmer mentions.
 """
 import glob
@@ -57,8 +62,44 @@ def is_word_for_porter(word):
     return re.fullmatch("[a-z]+", word) and "yy" not in word and word not in ("eed", "ies", "sses")
 
 
+LISTS = {
+    "german": "ngerman", "french": "french", "spanish": "spanish", "portuguese": "portuguese",
+    "italian": "italian", "dutch": "dutch", "swedish": "swedish",
+}
+
+
+def listed(language):
+    """The words of a dictionary."""
+    path = "/usr/share/dict/" + LISTS.get(language, language)
+    if language == "russian":
+        path = "/usr/share/hunspell/ru_RU.dic"
+    encoding = "iso-8859-1" if language == "swedish" else "utf-8"
+    with open(path, encoding=encoding) as file:
+        words = {line.split("/")[0].strip().lower() for line in file}
+    return sorted(word for word in words if re.fullmatch(r"[^\W\d_]+(?:'[^\W\d_]+)?", word))
+
+
+def snowball(language, count):
+    """Half words of a dictionary, half beginnings of such words with suffixes of the stemmer."""
+    path = f"Sources/LatewoodText/Stemming/{language.capitalize()}Stemmer.swift"
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        tables = file.read().split("private static let vowels", 1)[1]
+    texts = sorted(set(re.findall(r"(?<![^\W\d_.])[^\W\d_A-Z]{1,9}(?=[ \"])", tables)))
+    known = listed(language)
+    words = set(random.sample(known, count // 2))
+    while len(words) < count:
+        words.add(random.choice(known)[: random.randint(0, 9)] + random.choice(texts) * random.choice([1, 1, 1, 2]))
+    stemmer = snowballstemmer.stemmer(language)
+    for word in sorted(words):
+        print(language, word, stemmer.stemWord(word), sep="\t")
+
+
 count = int(sys.argv[1])
 random.seed(1980)
+if len(sys.argv) > 2:
+    for language in sys.argv[2:]:
+        snowball(language, count)
+    sys.exit()
 known = set()
 for path in glob.glob(os.path.join(ROOT, "../shared/data/*.json")):
     with open(path, encoding="utf-8") as file:

@@ -1,14 +1,19 @@
 /// Makes terms of the words of texts, for an index and for queries alike.
 ///
-/// A word is folded, and reduced to its stem if the options name a language. In a run of characters
-/// of a script without spaces, each pair of neighbours is a term, and the last character alone is
-/// another. A query for several characters is then a phrase of pairs, and a query for a single
-/// character is a prefix.
+/// A word is folded, and reduced to its stem if the options name a language. Stemmers whose rules
+/// tell letters with diacritics from those without see them: diacritics are then folded in the
+/// stem. Prefixes are only folded.
+///
+/// In a run of characters of a script without spaces, each pair of neighbours is a term, and the
+/// last character alone is another. A query for several characters is then a phrase of pairs, and a
+/// query for a single character is a prefix.
 ///
 /// Takes time proportional to the length of the text. Only the first ``scalarLimit`` scalars of a
 /// word and the first ``termLimit`` bytes of a term are used.
 package struct TextAnalyzer {
   package let options: TextOptions
+  /// The folding of words before they are reduced to stems.
+  private let firstFolding: TextFolding
   private let stopWords: Set<[UInt8]>
   /// Folded words, because a few frequent words make up most of a text.
   private var words = TermTable()
@@ -28,6 +33,9 @@ package struct TextAnalyzer {
 
   package init(_ options: TextOptions) {
     self.options = options
+    firstFolding =
+      options.language?.isFoldedBeforeStemming == false
+      ? options.folding.subtracting(.diacritics) : options.folding
     stopWords = Set(
       options.stopWords.map { word in
         TextAnalyzer.bytes(options.folding.folded(word.unicodeScalars.lazy.map(\.value)))
@@ -191,30 +199,31 @@ package struct TextAnalyzer {
   // MARK: Terms
 
   private mutating func term(of word: ArraySlice<UInt32>) -> (term: [UInt8], kind: TextToken.Kind) {
-    let folded = plain(word)
-    guard options.language != nil || !stopWords.isEmpty else {
-      return (TextAnalyzer.cut(TextAnalyzer.bytes(folded)), .word)
-    }
-    let (stem, kind) = TextAnalyzer.bytes(folded).withUnsafeBufferPointer { known($0) }
+    let folded = TextAnalyzer.bytes(plain(word, firstFolding))
+    guard options.language != nil || !stopWords.isEmpty else { return (TextAnalyzer.cut(folded), .word) }
+    let (stem, kind) = folded.withUnsafeBufferPointer { known($0) }
     return (Array(stems[stem]), kind)
   }
 
+  /// Returns the term of a word after its first folding.
   private func term(ofFolded word: UnsafeBufferPointer<UInt8>) -> (term: [UInt8], kind: TextToken.Kind) {
-    let bytes = Array(word)
+    func scalars() -> [UInt32] { String(decoding: word, as: UTF8.self).unicodeScalars.map(\.value) }
+    let isFolded = firstFolding == options.folding
+    let bytes = isFolded ? Array(word) : TextAnalyzer.bytes(options.folding.folded(scalars()))
     if stopWords.contains(bytes) { return (TextAnalyzer.cut(bytes), .stopWord) }
     guard let language = options.language else { return (TextAnalyzer.cut(bytes), .word) }
-    let scalars = String(decoding: word, as: UTF8.self).unicodeScalars.map(\.value)
-    return (TextAnalyzer.cut(TextAnalyzer.bytes(language.stem(of: scalars))), .word)
+    let stem = language.stem(of: scalars())
+    return (TextAnalyzer.cut(TextAnalyzer.bytes(isFolded ? stem : options.folding.folded(stem))), .word)
   }
 
   /// Returns the beginning of the terms that match a prefix: folded, but not reduced to a stem.
   package func prefix(of word: String) -> [UInt8] {
     let scalars = word.unicodeScalars.map(\.value)
-    return TextAnalyzer.cut(TextAnalyzer.bytes(plain(scalars[...])))
+    return TextAnalyzer.cut(TextAnalyzer.bytes(plain(scalars[...], options.folding)))
   }
 
-  private func plain(_ word: ArraySlice<UInt32>) -> [UInt32] {
-    options.folding.folded(TextAnalyzer.visible(word.prefix(TextAnalyzer.scalarLimit)))
+  private func plain(_ word: ArraySlice<UInt32>, _ folding: TextFolding) -> [UInt32] {
+    folding.folded(TextAnalyzer.visible(word.prefix(TextAnalyzer.scalarLimit)))
   }
 
   /// Removes scalars without width, and replaces every kind of apostrophe by the same one.

@@ -7,7 +7,7 @@ enum EnglishStemmer {
     guard scalars.count > 2 else { return scalars }
     if scalars.count <= 6, let stem = exceptions[scalars] { return stem }
     let isQuoted = scalars.first == apostrophe
-    var word = StemWord(isQuoted ? Array(scalars.dropFirst()) : scalars, prefixes: prefixes)
+    var word = StemWord(english: isQuoted ? Array(scalars.dropFirst()) : scalars, prefixes: prefixes)
     removePossessive(&word)
     removePlural(&word)
     removeInflection(&word)
@@ -15,9 +15,9 @@ enum EnglishStemmer {
     if last > 1, word.endsInY, !word.isVowel(last - 1) {
       word.replaceLast(1, with: "i")
     }
-    word.replaceInFirstRegion(step2)
-    word.replaceInFirstRegion(step3)
-    word.removeInSecondRegion(step4)
+    word.replaceInR1(step2)
+    word.replaceInR1(step3)
+    word.removeInR2(step4)
     removeLastLetter(&word)
     return word.unmarked
   }
@@ -52,7 +52,7 @@ enum EnglishStemmer {
   private static func removeInflection(_ word: inout StemWord) {
     if word.ends(in: "eed") || word.ends(in: "eedly") {
       let length = word.ends(in: "eed") ? 3 : 5
-      if word.hasInFirstRegion(length), !isWhole(word, before: word.count - length, oneOf: withEed) {
+      if word.hasInR1(length), !isWhole(word, before: word.count - length, oneOf: withEed) {
         word.replaceLast(length, with: "ee")
       }
       return
@@ -83,7 +83,7 @@ enum EnglishStemmer {
     } else if word.endsInDouble, word.hasOne(of: "bdfgmnprt", at: word.count - 1) {
       // "add", "egg" and "off" are whole.
       if word.count > 3 || !word.hasOne(of: "aeo", at: 0) { word.removeLast(1) }
-    } else if word.isFirstRegionEmpty, endsShort(word, before: word.count) {
+    } else if word.isR1Empty, endsShort(word, before: word.count) {
       word.append("e")
     }
   }
@@ -91,9 +91,9 @@ enum EnglishStemmer {
   /// Step 5.
   private static func removeLastLetter(_ word: inout StemWord) {
     if word.ends(in: "e") {
-      let isLong = word.hasInFirstRegion(1) && !endsShort(word, before: word.count - 1)
-      if word.hasInSecondRegion(1) || isLong { word.removeLast(1) }
-    } else if word.ends(in: "ll"), word.hasInSecondRegion(1) {
+      let isLong = word.hasInR1(1) && !endsShort(word, before: word.count - 1)
+      if word.hasInR2(1) || isLong { word.removeLast(1) }
+    } else if word.ends(in: "ll"), word.hasInR2(1) {
       word.removeLast(1)
     }
   }
@@ -109,7 +109,7 @@ enum EnglishStemmer {
 
   private static let inflections: [StaticString] = ["ingly", "edly", "ing", "ed"]
 
-  private static let step2 = [
+  private static let step2 = SuffixTable([
     SuffixRule("ational", "ate"), SuffixRule("tional", "tion"), SuffixRule("enci", "ence"),
     SuffixRule("anci", "ance"), SuffixRule("abli", "able"), SuffixRule("entli", "ent"),
     SuffixRule("izer", "ize"), SuffixRule("ization", "ize"), SuffixRule("ation", "ate"),
@@ -119,20 +119,20 @@ enum EnglishStemmer {
     SuffixRule("biliti", "ble"), SuffixRule("bli", "ble"), SuffixRule("ogist", "og"),
     SuffixRule("ogi", "og", .after("l")), SuffixRule("fulli", "ful"), SuffixRule("lessli", "less"),
     SuffixRule("li", "", .after("cdeghkmnrt")),
-  ]
+  ])
 
-  private static let step3 = [
+  private static let step3 = SuffixTable([
     SuffixRule("ational", "ate"), SuffixRule("tional", "tion"), SuffixRule("alize", "al"),
     SuffixRule("icate", "ic"), SuffixRule("iciti", "ic"), SuffixRule("ical", "ic"),
-    SuffixRule("ful"), SuffixRule("ness"), SuffixRule("ative", "", .inSecondRegion),
-  ]
+    SuffixRule("ful"), SuffixRule("ness"), SuffixRule("ative", "", .inR2),
+  ])
 
-  private static let step4 = [
+  private static let step4 = SuffixTable([
     SuffixRule("al"), SuffixRule("ance"), SuffixRule("ence"), SuffixRule("er"), SuffixRule("ic"),
     SuffixRule("able"), SuffixRule("ible"), SuffixRule("ant"), SuffixRule("ement"),
     SuffixRule("ment"), SuffixRule("ent"), SuffixRule("ism"), SuffixRule("ate"), SuffixRule("iti"),
     SuffixRule("ous"), SuffixRule("ive"), SuffixRule("ize"), SuffixRule("ion", "", .after("st")),
-  ]
+  ])
 
   // MARK: Exceptions
 

@@ -8,15 +8,15 @@
 enum PorterStemmer {
   static func stem(_ scalars: [UInt32]) -> [UInt32] {
     guard scalars.count > 2 else { return scalars }
-    var word = StemWord(scalars)
+    var word = StemWord(english: scalars)
     removePlural(&word)
     removeInflection(&word)
     if word.endsInY, word.hasVowel(before: word.count - 1) {
       word.replaceLast(1, with: "i")
     }
-    word.replaceInFirstRegion(step2)
-    word.replaceInFirstRegion(step3)
-    word.removeInSecondRegion(step4)
+    word.replaceInR1(step2)
+    word.replaceInR1(step3)
+    word.removeInR2(step4)
     removeLastLetter(&word)
     return word.unmarked
   }
@@ -33,7 +33,7 @@ enum PorterStemmer {
   /// Step 1b.
   private static func removeInflection(_ word: inout StemWord) {
     if word.ends(in: "eed") {
-      if word.hasInFirstRegion(3) { word.removeLast(1) }
+      if word.hasInR1(3) { word.removeLast(1) }
       return
     }
     let length = word.ends(in: "ed") ? 2 : word.ends(in: "ing") ? 3 : 0
@@ -43,7 +43,7 @@ enum PorterStemmer {
       word.append("e")
     } else if word.endsInDouble, !word.isVowel(word.count - 1) {
       if !word.ends(in: "l"), !word.ends(in: "s"), !word.ends(in: "z") { word.removeLast(1) }
-    } else if word.isFirstRegionEmpty, word.endsInShortSyllable(before: word.count) {
+    } else if word.isR1Empty, word.endsInShortSyllable(before: word.count) {
       word.append("e")
     }
   }
@@ -51,13 +51,13 @@ enum PorterStemmer {
   /// Step 5.
   private static func removeLastLetter(_ word: inout StemWord) {
     if word.ends(in: "e") {
-      let isLong = word.hasInFirstRegion(1) && !word.endsInShortSyllable(before: word.count - 1)
-      if word.hasInSecondRegion(1) || isLong { word.removeLast(1) }
+      let isLong = word.hasInR1(1) && !word.endsInShortSyllable(before: word.count - 1)
+      if word.hasInR2(1) || isLong { word.removeLast(1) }
     }
-    if word.ends(in: "ll"), word.hasInSecondRegion(1) { word.removeLast(1) }
+    if word.ends(in: "ll"), word.hasInR2(1) { word.removeLast(1) }
   }
 
-  private static let step2 = [
+  private static let step2 = SuffixTable([
     SuffixRule("ational", "ate"), SuffixRule("tional", "tion"), SuffixRule("enci", "ence"),
     SuffixRule("anci", "ance"), SuffixRule("izer", "ize"), SuffixRule("bli", "ble"),
     SuffixRule("alli", "al"), SuffixRule("entli", "ent"), SuffixRule("eli", "e"),
@@ -65,18 +65,18 @@ enum PorterStemmer {
     SuffixRule("ator", "ate"), SuffixRule("alism", "al"), SuffixRule("iveness", "ive"),
     SuffixRule("fulness", "ful"), SuffixRule("ousness", "ous"), SuffixRule("aliti", "al"),
     SuffixRule("iviti", "ive"), SuffixRule("biliti", "ble"), SuffixRule("logi", "log"),
-  ]
+  ])
 
-  private static let step3 = [
+  private static let step3 = SuffixTable([
     SuffixRule("icate", "ic"), SuffixRule("ative"), SuffixRule("alize", "al"),
     SuffixRule("iciti", "ic"), SuffixRule("ical", "ic"), SuffixRule("ful"), SuffixRule("ness"),
-  ]
+  ])
 
-  private static let step4 = [
+  private static let step4 = SuffixTable([
     SuffixRule("al"), SuffixRule("ance"), SuffixRule("ence"), SuffixRule("er"), SuffixRule("ic"),
     SuffixRule("able"), SuffixRule("ible"), SuffixRule("ant"), SuffixRule("ement"),
     SuffixRule("ment"), SuffixRule("ent"), SuffixRule("ion", "", .after("st")), SuffixRule("ou"),
     SuffixRule("ism"), SuffixRule("ate"), SuffixRule("iti"), SuffixRule("ous"), SuffixRule("ive"),
     SuffixRule("ize"),
-  ]
+  ])
 }
