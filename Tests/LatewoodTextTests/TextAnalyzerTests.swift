@@ -89,6 +89,12 @@ import Testing
     #expect(pieces == ["film's", "3.5", "wasn't", "Café!"])
   }
 
+  @Test func `stop words are compared without diacritics before the stem`() {
+    var analyzer = TextAnalyzer(TextOptions(language: .french, stopWords: ["été"]))
+    let tokens = analyzer.tokens(of: "ÉTÉ ete éte\u{301} étés")
+    #expect(tokens.map(\.kind) == [.stopWord, .stopWord, .stopWord, .word])
+  }
+
   @Test func `stop words have positions`() {
     var analyzer = TextAnalyzer(TextOptions(language: .english, stopWords: ["The", "of"]))
     let tokens = analyzer.tokens(of: "the end OF time")

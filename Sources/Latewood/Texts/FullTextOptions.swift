@@ -46,11 +46,29 @@ public struct FullTextOptions: Sendable, Hashable {
 }
 
 /// A language whose words a full-text index reduces to stems.
+///
+/// Except for ``porter``, the rules are those of Snowball 3.1.1.
 public struct FullTextLanguage: Sendable, Hashable {
   let language: TextLanguage
 
+  /// Dutch, by the algorithm of Kraaij and Pohlmann.
+  public static let dutch = FullTextLanguage(language: .dutch)
   /// English, by Snowball's algorithm.
   public static let english = FullTextLanguage(language: .english)
+  /// French, by Snowball's algorithm.
+  public static let french = FullTextLanguage(language: .french)
+  /// German, by Snowball's algorithm.
+  public static let german = FullTextLanguage(language: .german)
+  /// Italian, by Snowball's algorithm.
+  public static let italian = FullTextLanguage(language: .italian)
   /// English, by Martin Porter's algorithm of 1980, which SQLite's FTS5 uses.
   public static let porter = FullTextLanguage(language: .porter)
+  /// Portuguese, by Snowball's algorithm.
+  public static let portuguese = FullTextLanguage(language: .portuguese)
+  /// Russian, by Snowball's algorithm.
+  public static let russian = FullTextLanguage(language: .russian)
+  /// Spanish, by Snowball's algorithm.
+  public static let spanish = FullTextLanguage(language: .spanish)
+  /// Swedish, by Snowball's algorithm.
+  public static let swedish = FullTextLanguage(language: .swedish)
 }

@@ -65,6 +65,27 @@ import Testing
     await #expect(throws: DatabaseError.self) { try await stems.documentIDs() }
   }
 
+  @Test(arguments: [
+    (FullTextLanguage.dutch, "boeken", "boek"), (.english, "dreaming", "dreams"),
+    (.french, "continuer", "continuait"), (.german, "Häuser", "Haus"),
+    (.italian, "abbandonata", "abbandonare"), (.porter, "relational", "relate"),
+    (.portuguese, "acabando", "acabou"), (.russian, "книгами", "книга"),
+    (.spanish, "acciones", "acción"), (.swedish, "flickorna", "flickor"),
+  ])
+  func `words of one stem are the same in each language`(
+    _ language: FullTextLanguage, _ text: String, _ word: String
+  ) throws {
+    try films.save(Film(id: "other", title: text))
+    let documents = films.documents
+    try documents.createIndex(
+      "stems", fullText: ["title"], options: FullTextOptions(language: language))
+    try documents.createIndex("words", fullText: ["title"])
+    for (index, found) in [("stems", ["other"]), ("words", [])] {
+      let query = films.query().where { $0.matches(index, .words(word)) }
+      #expect(try query.documentIDs() == found)
+    }
+  }
+
   @Test func `a closure without a label makes an index of values`() throws {
     try films.createIndex("by title") { $0.title }
     try films.documents.createIndex("by tag", of: Film.self) { $0.tags.each }
