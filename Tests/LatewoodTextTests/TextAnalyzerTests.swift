@@ -63,7 +63,7 @@ import Testing
       TextOptions(language: .porter, stopWords: ["word"]),
     ][number]
     var (plain, complete) = (TextAnalyzer(options), TextAnalyzer(options))
-    for _ in 0..<1500 {
+    for _ in 0..<Effort.count(1500, low: 400) {
       let text = (0..<Int.random(in: 0..<14, using: &random))
         .map { _ in TextAnalyzerTests.pieces.randomElement(using: &random) ?? "" }.joined()
       var expected: [TextToken] = []

@@ -21,6 +21,7 @@ import Testing
       try writer.change(id, from: nil, to: [[words.joined(separator: " ")]])
     }
     try writer.finish()
+    try writer.mergeRecent()
     return space
   }
 
@@ -71,6 +72,7 @@ import Testing
     var writer = try TextIndexWriter(space, fieldCount: 1, options: TextOptions())
     for number in 0..<5000 { try writer.change(Array("\(number)".utf8), from: nil, to: [["a b c"]]) }
     try writer.finish()
+    try writer.mergeRecent()
     space.reads = [:]
     let best = try TextIndexReader(space, fieldCount: 1).best(10, of: try query("a b"), weights: [1])
     #expect(best.map(\.number) == Array(1...10))
@@ -80,7 +82,9 @@ import Testing
   @Test func `an update changes few entries`() throws {
     let space = try TextIndexReadingTests.frequentWords()
     let before = space.changeCount
-    var writer = try TextIndexWriter(space, fieldCount: 1, options: TextOptions())
+    var limits = TextIndexLimits()
+    limits.recentLength = 0
+    var writer = try TextIndexWriter(space, fieldCount: 1, options: TextOptions(), limits: limits)
     try writer.change(Array("new".utf8), from: nil, to: [["a b rare"]])
     try writer.finish()
     // Both entries of the document, lengths and statistics; an entry, a block and a part of the

@@ -22,7 +22,9 @@ import Testing
 
   @Test(arguments: 0..<10) func `random commits agree with the model`(_ number: Int) throws {
     var random = SeededRandom(seed: SeededRandom.seed(UInt64(number)))
-    let limits = TextIndexTests.someLimits[number % 5]
+    var limits = TextIndexTests.someLimits[number % 5]
+    limits.recentLength = [4 << 20, 0, 700][number % 3]
+    limits.directCount = number % 4 == 3 ? 40 : 100_000
     let fieldCount = [1, 2, 3][number % 3]
     let weights = (0..<fieldCount).map { _ in Double.random(in: 0...5, using: &random) }
     let options = TextOptions(stopWords: number % 4 == 1 ? ["b"] : [])
@@ -66,6 +68,7 @@ import Testing
         }
       }
       try writer.finish()
+      if commit == 15 { try writer.mergeRecent() }
       try expectEqual(space, &model, options, weights, words, &random)
     }
     #expect(space.entries.map(\.key) == [TextIndexKey.statistics], "\(random.replay)")
@@ -122,9 +125,11 @@ import Testing
   @Test func `equal texts write nothing, and a change in one field only what changes`() throws {
     let space = MemorySpace()
     let options = TextOptions(language: .english)
+    var limits = TextIndexLimits()
+    limits.recentLength = 0
     func change(_ id: String, _ old: [[String]]?, _ new: [[String]]?) throws -> Int {
       let before = space.changeCount
-      var writer = try TextIndexWriter(space, fieldCount: 2, options: options)
+      var writer = try TextIndexWriter(space, fieldCount: 2, options: options, limits: limits)
       try writer.change(Array(id.utf8), from: old, to: new)
       try writer.finish()
       return space.changeCount - before
@@ -190,6 +195,7 @@ import Testing
     #expect(try reader.frequencies(of: Array("word".utf8)) == (1, 30_000))
     for (number, text) in texts.enumerated() { try writer.change([UInt8(number)], from: [[text]], to: nil) }
     try writer.finish()
+    try writer.mergeRecent()
     #expect(space.entries.count == 1)
   }
 }

@@ -93,9 +93,15 @@ class Words:
         self.used = {b"s"} & set(entries)
         # A term: {number of a document: [positions of each field]}
         self.terms = {}
+        # A term: a list of the points and the postings of each block
+        self.points = {}
         for key, value in entries.items():
             if key[:1] == b"t":
                 self.terms[key[1:]] = self.term(key[1:], value)
+        self.segment_count = 0
+        # The documents of each term whose postings segments have replaced.
+        self.replaced = {}
+        self.read_segments()
         self.documents = {key[1:]: varints(value, 0, 1 + count) for key, value in self.of_kind(b"i")}
         self.statistics = varints(entries[b"s"], 0, 3 + count) if b"s" in entries else [0, 1, count] + [0] * count
 
@@ -117,6 +123,7 @@ class Words:
         occurrences, by_field = source.next(), source.list(self.count if self.count > 1 else 0)
         source.end()
         postings, previous = {}, 0
+        self.points[term] = []
         directories = sorted((number_of_key(key[len(term) + 2:]), value) for key, value in self.of_kind(b"d")
                              if key[1:len(term) + 2] == term + b"\0")
         for bound, data in directories:
@@ -135,13 +142,74 @@ class Words:
                 need(limit <= bound, "a block is in another part")
                 postings.update(found)
                 previous = limit
-                self.points = getattr(self, "points", []) + [(points, found)]
+                self.points[term].append((points, found))
             part.end()
         need(len(postings) == documents >> 1, "a term has another number of documents")
         need(occurrences == sum(len(places) for one in postings.values() for places in one), "occurrences")
         need(self.count == 1 or by_field == [sum(bool(one[field]) for one in postings.values())
                                              for field in range(self.count)], "documents of fields")
         return postings
+
+    def read_segments(self):
+        if b"r" not in self.entries:
+            return
+        source, previous = Numbers(self.take(b"r")), 0
+        following = source.next()
+        self.segment_count = source.next()
+        for _ in range(self.segment_count):
+            number, length = source.next(), source.next()
+            need(previous < number < following, "segments out of order")
+            previous = number
+            size = (number.bit_length() + 7) // 8
+            self.read_segment(b"r" + bytes([size]) + number.to_bytes(size, "big"), length)
+        source.end()
+        need(self.segment_count > 0, "a list of no segments")
+        self.terms = {term: postings for term, postings in self.terms.items() if postings}
+
+    def read_segment(self, prefix, length):
+        last = None
+        for key, value in sorted((key, value) for key, value in self.entries.items() if key.startswith(prefix)):
+            self.used.add(key)
+            length -= len(value)
+            source, term = Numbers(value), b""
+            while source.at < len(value):
+                shared, count = source.next(), source.next()
+                need(shared <= len(term) and count <= len(value) - source.at, "a term of a segment is cut")
+                term = term[:shared] + value[source.at:source.at + count]
+                need(last is None or last < term, "terms of a segment out of order")
+                last, source.at = term, source.at + count
+                end = source.next() + source.at
+                need(end <= len(value), "changes are cut")
+                self.change(term, Numbers(value[source.at:end]))
+                source.at = end
+            need(term == key[len(prefix):], "a part of a segment ends in another term than its key")
+        need(length == 0, "a segment has another length")
+
+    def change(self, term, source):
+        differences = [source.next() for _ in range(2 + (self.count if self.count > 1 else 0))]
+        differences = [-(one >> 1) if one & 1 else one >> 1 for one in differences]
+        postings = self.terms.setdefault(term, {})
+        before = self.counts(postings)
+        mentioned, number = set(), 0
+        for _ in range(source.next()):
+            number += source.next() + 1
+            need(number in postings, "a document loses a term that it does not have")
+            del postings[number]
+            mentioned.add(number)
+        count = source.next()
+        added = self.postings(source, count) if count else {}
+        source.end()
+        need(not mentioned & set(added), "a document loses a term and gets it")
+        postings.update(added)
+        self.replaced.setdefault(term, set()).update(mentioned, added)
+        need(differences == [after - one for after, one in zip(self.counts(postings), before)],
+             "the difference of counts")
+
+    def counts(self, postings):
+        """Documents, occurrences and, if there are several fields, documents of each."""
+        of_fields = [sum(bool(one[field]) for one in postings.values()) for field in range(self.count)]
+        return [len(postings), sum(len(places) for one in postings.values() for places in one)] + (
+            of_fields if self.count > 1 else [])
 
     def postings(self, source, count):
         usual = source.next() if self.count > 1 else 0
@@ -194,8 +262,10 @@ class Words:
              and self.statistics[2] == self.count, "the statistics")
         need(self.statistics[3:] == [sum(one[1 + field] for one in self.documents.values())
                                      for field in range(self.count)], "the words of fields")
-        for points, postings in getattr(self, "points", []):
+        for term, points, postings in [(term, *one) for term, blocks in self.points.items() for one in blocks]:
             for number, places in postings.items():
+                if number in self.replaced.get(term, ()):
+                    continue
                 length = sum(self.documents[numbers[number]][1:])
                 need(any(one[0] <= length and all(a >= len(b) for a, b in zip(one[1:], places)) for one in points),
                      "a posting without a point")
@@ -269,7 +339,7 @@ def check(path):
             if is_plain:
                 check_texts(definition, words, documents)
             print(f"{path}: {text(collection)}: {name}, Unicode {definition.unicode}: {len(words.documents)} documents, "
-                  f"{len(words.terms)} terms, {'ready' if definition.is_ready else 'not ready'}"
+                  f"{len(words.terms)} terms, {words.segment_count} segments, {'ready' if definition.is_ready else 'not ready'}"
                   f"{', compared with the texts' if is_plain else ''}")
 
 

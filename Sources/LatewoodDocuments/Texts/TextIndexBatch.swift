@@ -13,8 +13,8 @@ final class TextIndexBatch {
   /// The error of a change that was made in part. The batch cannot be committed then.
   private var failure: (any Error)?
 
-  /// The number of changes and positions in memory at which they are made: up to 50 MB.
-  private static let pendingLimit = 500_000
+  /// The number of changed positions in memory at which the changes are made: up to 50 MB.
+  private static let pendingLimit = 2_000_000
 
   init(_ text: CollectionText, _ transaction: Transaction) {
     self.text = text
@@ -26,13 +26,9 @@ final class TextIndexBatch {
     _ id: String, from old: TextIndexWriter.Texts?, to new: TextIndexWriter.Texts?
   ) throws {
     if old == new { return }
-    if let failure { throw failure }
+    try refuseAfterFailure()
     do {
-      var changed =
-        try writer.take()
-        ?? TextIndexWriter(
-          WordChanges(transaction: transaction, words: text.words), fieldCount: text.definition.fields.count,
-          options: text.definition.options)
+      var changed = try writer.take() ?? newWriter()
       try changed.change(Array(id.utf8), from: old, to: new)
       writer = changed
     } catch {
@@ -44,12 +40,32 @@ final class TextIndexBatch {
 
   /// Makes all changes.
   func finish() throws {
-    if let failure { throw failure }
-    guard var changed = writer.take() else { return }
-    do { try changed.finish() } catch {
+    guard let changed = writer.take() else { return try refuseAfterFailure() }
+    try finish(changed, isComplete: false)
+  }
+
+  /// Makes all changes at the end of a build, also those that are still apart from the words.
+  func complete() throws { try finish(try writer.take() ?? newWriter(), isComplete: true) }
+
+  private func finish(_ writer: consuming TextIndexWriter, isComplete: Bool) throws {
+    try refuseAfterFailure()
+    do {
+      try writer.finish()
+      if isComplete { try writer.mergeRecent() }
+    } catch {
       failure = error
       throw error
     }
+  }
+
+  private func refuseAfterFailure() throws {
+    if let failure { throw failure }
+  }
+
+  private func newWriter() throws -> TextIndexWriter {
+    try TextIndexWriter(
+      WordChanges(transaction: transaction, words: text.words), fieldCount: text.definition.fields.count,
+      options: text.definition.options)
   }
 
   /// Forgets all changes: the words are dropped.

@@ -57,7 +57,10 @@ extension TextIndexes: DroppableIndexes {
     }
     let last = try addDocuments(to: index, after: start, build)
     index.text.record.builtThrough = last
-    if last == nil { part.state.indexChanges += 1 }
+    if last == nil {
+      try index.complete()
+      part.state.indexChanges += 1
+    }
     try put(index)
     return try progress(through: last)
   }

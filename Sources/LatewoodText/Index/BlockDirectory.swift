@@ -120,11 +120,19 @@ struct ScorePoints: Equatable {
 
   /// Whether a point is at least as good as a document.
   func cover(_ new: ArraySlice<UInt32>, _ length: Int) -> Bool {
-    lengths.indices.contains { lengths[$0] <= length && ScorePoints.isAtLeast(frequencies(at: $0), new) }
+    for index in lengths.indices where lengths[index] <= length {
+      if ScorePoints.isAtLeast(frequencies(at: index), new) { return true }
+    }
+    return false
   }
 
   private static func isAtLeast(_ left: ArraySlice<UInt32>, _ right: ArraySlice<UInt32>) -> Bool {
-    zip(left, right).allSatisfy { $0 >= $1 }
+    var at = right.startIndex
+    for frequency in left {
+      if frequency < right[at] { return false }
+      at += 1
+    }
+    return true
   }
 
   /// Adds a document.

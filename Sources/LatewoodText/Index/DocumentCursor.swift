@@ -44,7 +44,7 @@ protocol PhraseOccurrences: DocumentCursor {
   /// How often the phrase is in each field of the current document.
   var frequencies: ArraySlice<UInt32> { get }
   /// The places of the first term of the phrase.
-  var places: ArraySlice<Int> { get }
+  var places: ArraySlice<Int> { get throws }
 }
 
 /// The part of a score that depends only on the query and the index.
@@ -103,12 +103,12 @@ enum CommonDocuments {
   /// Moves cursors to the first document, from a number on, that all of them have and that
   /// satisfies a condition, which can read the cursors.
   static func advance(
-    _ cursors: [any DocumentCursor], to target: UInt64, where isFound: () -> Bool
+    _ cursors: [any DocumentCursor], to target: UInt64, where isFound: () throws -> Bool
   ) throws -> UInt64 {
     var target = target
     while true {
       let number = try advance(cursors, to: target)
-      if number == TextIndexKey.infinite || isFound() { return number }
+      if try number == TextIndexKey.infinite || isFound() { return number }
       target = number + 1
     }
   }

@@ -54,6 +54,36 @@ struct IndexBytes {
     return value
   }
 
+  /// Skips numbers in variable length.
+  mutating func skip(_ count: Int) throws {
+    var left = count
+    // A number ends in its only byte without the top bit. Eight bytes end at most eight numbers.
+    while left > 8, self.count >= 8 {
+      left -= (~at.loadUnaligned(as: UInt64.self) & 0x8080_8080_8080_8080).nonzeroBitCount
+      at += 8
+    }
+    while left > 0 {
+      guard self.count > 0 else { throw damaged("it ends in the middle of a number") }
+      if at.load(as: UInt8.self) < 0x80 { left -= 1 }
+      at += 1
+    }
+  }
+
+  /// Returns a reader of the next bytes, and skips them.
+  mutating func part(_ length: Int) throws -> IndexBytes {
+    guard 0...count ~= length else { throw damaged("a part is longer than the rest") }
+    defer { at += length }
+    return IndexBytes(at, at + length, what)
+  }
+
+  /// Returns a copy of the next bytes, and skips them.
+  mutating func copy(_ length: Int) throws -> [UInt8] {
+    guard 0...count ~= length else { throw damaged("a part is longer than the rest") }
+    defer { at += length }
+    // SAFETY: the bytes are inside of the value.
+    return Array(UnsafeRawBufferPointer(start: at, count: length))
+  }
+
   func finish() throws {
     guard at == end else { throw damaged("there are bytes after its end") }
   }

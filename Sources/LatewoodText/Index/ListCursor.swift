@@ -58,14 +58,13 @@ final class PhraseCursor: PhraseOccurrences {
   /// The parts, beginning with the rarest.
   private let cursors: [any DocumentCursor]
   private let fields: [Bool]?
-  private let fieldCount: Int
   private var found: [Int] = []
-  private var counts: [UInt32] = []
+  private var counts: [UInt32]
 
   init(_ parts: [(cursor: any PhraseOccurrences, offset: Int)], fields: [Bool]?, fieldCount: Int) {
     self.parts = parts
     self.fields = fields
-    self.fieldCount = fieldCount
+    counts = Array(repeating: 0, count: fieldCount)
     cursors = parts.map { $0.cursor as any DocumentCursor }.sorted { $0.estimate < $1.estimate }
   }
 
@@ -76,26 +75,37 @@ final class PhraseCursor: PhraseOccurrences {
   func advance(to target: UInt64, above threshold: Double) throws {
     guard number < target else { return }
     number = try CommonDocuments.advance(cursors, to: target) {
-      find()
+      try find()
       return !found.isEmpty
     }
   }
 
   /// Finds the places of the first term that the others follow.
-  private func find() {
-    found = Array(parts[0].cursor.places)
+  private func find() throws {
+    found.removeAll(keepingCapacity: true)
+    found.append(contentsOf: try parts[0].cursor.places)
     if let fields { found.removeAll { !fields[$0 >> 40] } }
     for (cursor, offset) in parts.dropFirst() {
       guard !found.isEmpty else { return }
-      let places = cursor.places
-      var at = places.startIndex
-      found.removeAll { (place) in
-        while at < places.endIndex, places[at] < place + offset { at += 1 }
-        return at == places.endIndex || places[at] != place + offset
+      keepFollowed(by: try cursor.places, at: offset)
+    }
+    if found.isEmpty { return }
+    for field in counts.indices { counts[field] = 0 }
+    for place in found { counts[place >> 40] += 1 }
+  }
+
+  private func keepFollowed(by places: ArraySlice<Int>, at offset: Int) {
+    var at = places.startIndex
+    var kept = 0
+    for place in found {
+      while at < places.endIndex, places[at] < place + offset { at += 1 }
+      guard at < places.endIndex else { break }
+      if places[at] == place + offset {
+        found[kept] = place
+        kept += 1
       }
     }
-    counts = Array(repeating: 0, count: fieldCount)
-    for place in found { counts[place >> 40] += 1 }
+    found.removeLast(found.count - kept)
   }
 
   func bound(at target: UInt64) throws -> ScoreBound { ScoreBound(score: .infinity, through: target) }

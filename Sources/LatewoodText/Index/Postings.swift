@@ -66,6 +66,14 @@ struct Postings: Equatable {
 
   // MARK: Putting together
 
+  /// Removes all documents, and keeps the memory for others.
+  mutating func removeAll() {
+    numbers.removeAll(keepingCapacity: true)
+    frequencies.removeAll(keepingCapacity: true)
+    places.removeAll(keepingCapacity: true)
+    ends.removeAll(keepingCapacity: true)
+  }
+
   /// Appends a document with its places.
   mutating func append(_ number: UInt64, places new: some Collection<Int>) {
     let start = frequencies.count
@@ -77,12 +85,19 @@ struct Postings: Equatable {
   }
 
   /// Appends a document of other postings.
-  mutating func append(_ other: Postings, at index: Int) {
-    numbers.append(other.numbers[index])
-    frequencies.append(contentsOf: other.frequencies(at: index))
+  mutating func append(_ other: Postings, at index: Int) { append(other, index..<(index + 1)) }
+
+  /// Appends documents of other postings, which follow the documents here.
+  mutating func append(_ other: Postings, _ range: Range<Int>) {
+    guard !range.isEmpty else { return }
+    numbers.append(contentsOf: other.numbers[range])
+    frequencies.append(
+      contentsOf: other.frequencies[(range.lowerBound * fieldCount)..<(range.upperBound * fieldCount)])
     guard !other.ends.isEmpty else { return }
-    places.append(contentsOf: other.places(at: index))
-    ends.append(places.count)
+    let start = range.lowerBound == 0 ? 0 : other.ends[range.lowerBound - 1]
+    let difference = places.count - start
+    places.append(contentsOf: other.places[start..<other.ends[range.upperBound - 1]])
+    ends.append(contentsOf: other.ends[range].lazy.map { $0 + difference })
   }
 
   /// Appends a document with frequencies only.
@@ -98,16 +113,12 @@ struct Postings: Equatable {
     if let last = numbers.last, let first = next.numbers.first, first <= last {
       throw TextIndexDamage("a block has a document of an earlier block")
     }
-    numbers += next.numbers
-    frequencies += next.frequencies
-    let start = places.count
-    places += next.places
-    ends.append(contentsOf: next.ends.lazy.map { start + $0 })
+    append(next, 0..<next.count)
   }
 
   func range(_ range: Range<Int>) -> Postings {
     var part = Postings(fieldCount: fieldCount)
-    for index in range { part.append(self, at: index) }
+    part.append(self, range)
     return part
   }
 
@@ -166,33 +177,56 @@ struct Postings: Equatable {
 
   /// Appends the body of a block.
   func encode(to bytes: inout [UInt8]) {
+    bytes.reserveCapacity(bytes.count + 3 * count + 2 * places.count)
+    if fieldCount == 1 { encodeSingleField(to: &bytes) } else { encodeFields(to: &bytes) }
+    var index = 0
+    for end in ends {
+      var before = -1
+      while index < end {
+        let place = places[index]
+        // The first place of a field is a position, the others are gaps.
+        let isFirst = before < 0 || before >> 40 != place >> 40
+        bytes.append(varint: UInt64(isFirst ? place & Postings.positionLimit : place - before - 1))
+        before = place
+        index += 1
+      }
+    }
+  }
+
+  private func encodeSingleField(to bytes: inout [UInt8]) {
+    var previous: UInt64 = 0
+    for (number, frequency) in zip(numbers, frequencies) {
+      bytes.append(varint: (number - previous - 1) << 1 | (frequency == 1 ? 1 : 0))
+      if frequency != 1 { bytes.append(varint: UInt64(frequency - 1) << 1) }
+      previous = number
+    }
+  }
+
+  private func encodeFields(to bytes: inout [UInt8]) {
     let usual = usualField
-    if fieldCount > 1 { bytes.append(varint: UInt64(usual)) }
+    bytes.append(varint: UInt64(usual))
     var previous: UInt64 = 0
     for index in numbers.indices {
       let frequencies = frequencies(at: index)
-      var (last, total): (Int, UInt64) = (0, 0)
-      for (field, frequency) in zip(0..., frequencies) where frequency > 0 {
-        last = field
-        total += UInt64(frequency)
+      var (last, total, field): (Int, UInt64, Int) = (0, 0, 0)
+      for frequency in frequencies {
+        if frequency > 0 {
+          last = field
+          total += UInt64(frequency)
+        }
+        field += 1
       }
       let isUsual = total == 1 && last == usual
       bytes.append(varint: (numbers[index] - previous - 1) << 1 | (isUsual ? 1 : 0))
       previous = numbers[index]
       guard !isUsual else { continue }
-      for (field, frequency) in zip(0..., frequencies) where frequency > 0 {
-        let shape = UInt64(frequency - 1) * UInt64(fieldCount) + UInt64(field)
-        bytes.append(varint: shape << 1 | (field < last ? 1 : 0))
-      }
-    }
-    var before = 0
-    for index in numbers.indices {
-      before = -1
-      for place in places(at: index) {
-        // The first place of a field is a position, the others are gaps.
-        let isFirst = before < 0 || before >> 40 != place >> 40
-        bytes.append(varint: UInt64(isFirst ? place & Postings.positionLimit : place - before - 1))
-        before = place
+      field = 0
+      for frequency in frequencies {
+        if frequency > 0 {
+          let shape = UInt64(frequency - 1) * UInt64(fieldCount) + UInt64(field)
+          bytes.append(varint: shape << 1 | (field < last ? 1 : 0))
+        }
+        field += 1
       }
     }
   }
@@ -213,38 +247,44 @@ struct Postings: Equatable {
   /// Reads a body.
   ///
   /// - Parameters:
-  ///   - count: the number of postings.
+  ///   - count: the number of postings, at most `limit`.
   ///   - withPlaces: false to read only the frequencies.
-  init(_ reader: inout IndexBytes, count: Int, fieldCount: Int, withPlaces: Bool) throws {
+  init(
+    _ reader: inout IndexBytes, count: Int, limit: Int = Postings.countLimit, fieldCount: Int,
+    withPlaces: Bool
+  ) throws {
     self.fieldCount = fieldCount
-    guard count >= 1, count <= min(reader.count, Postings.countLimit) else {
+    guard count >= 1, count <= min(reader.count, limit) else {
       throw reader.damaged("it has \(count) postings")
     }
     let usual = fieldCount > 1 ? try reader.number(upTo: UInt64(fieldCount - 1)) : 0
-    numbers.reserveCapacity(count)
     frequencies.reserveCapacity(count * fieldCount)
     var number: UInt64 = 0
     /// Each place takes at least one byte.
     var total = 0
-    for _ in 0..<count {
-      let code = try reader.number()
-      number += code >> 1 + 1
-      guard code >> 1 < TextIndexKey.numberLimit, number < TextIndexKey.numberLimit else {
-        throw reader.damaged("the number of a document is too large")
-      }
-      numbers.append(number)
-      if fieldCount == 1, code & 1 == 1 {
-        frequencies.append(1)
-        total += 1
-        continue
-      }
-      let start = frequencies.count
-      frequencies.append(contentsOf: repeatElement(0, count: fieldCount))
-      if code & 1 == 1 {
-        frequencies[start + usual] = 1
-        total += 1
-      } else {
-        try readShapes(&reader, start, &total)
+    numbers = try Array(unsafeUninitializedCapacity: count) { (buffer, initialized) in
+      for index in 0..<count {
+        let code = try reader.number()
+        number += code >> 1 + 1
+        guard code >> 1 < TextIndexKey.numberLimit, number < TextIndexKey.numberLimit else {
+          throw reader.damaged("the number of a document is too large")
+        }
+        // SAFETY: the buffer has room for `count` numbers.
+        buffer[index] = number
+        initialized = index + 1
+        if fieldCount == 1, code & 1 == 1 {
+          frequencies.append(1)
+          total += 1
+          continue
+        }
+        let start = frequencies.count
+        frequencies.append(contentsOf: repeatElement(0, count: fieldCount))
+        if code & 1 == 1 {
+          frequencies[start + usual] = 1
+          total += 1
+        } else {
+          try readShapes(&reader, start, &total)
+        }
       }
     }
     guard total <= reader.count else { throw reader.damaged("it ends before its last place") }
@@ -252,6 +292,17 @@ struct Postings: Equatable {
   }
 
   private mutating func readShapes(_ reader: inout IndexBytes, _ start: Int, _ total: inout Int) throws {
+    if fieldCount == 1 {
+      // A single shape.
+      let code = try reader.number()
+      guard code & 1 == 0, code >> 1 < UInt64(reader.count), total <= reader.count else {
+        throw reader.damaged("the frequency of a posting is too large")
+      }
+      guard code >> 1 < UInt64(UInt32.max) else { throw reader.damaged("a frequency is too large") }
+      frequencies[start] = UInt32(code >> 1) + 1
+      total += Int(code >> 1) + 1
+      return
+    }
     var next = 0
     while true {
       let code = try reader.number()
@@ -274,19 +325,26 @@ struct Postings: Equatable {
     ends.reserveCapacity(count)
     for index in numbers.indices {
       for field in 0..<fieldCount {
-        var position = -1
-        for _ in 0..<frequencies[index * fieldCount + field] {
-          let gap = try reader.number(upTo: UInt64(Postings.positionLimit))
-          position += gap + 1
-          guard position <= Postings.positionLimit else {
-            throw reader.damaged("a position is too large")
-          }
-          places.append(Postings.place(field, position))
-        }
+        try Postings.readPlaces(&reader, field, frequencies[index * fieldCount + field], to: &places)
       }
       ends.append(places.count)
     }
     try reader.finish()
+  }
+}
+
+extension Postings {
+  /// Reads the places of a term in one field of a document.
+  static func readPlaces(
+    _ reader: inout IndexBytes, _ field: Int, _ count: UInt32, to places: inout [Int]
+  ) throws {
+    var position = -1
+    for _ in 0..<count {
+      let gap = try reader.number(upTo: UInt64(positionLimit))
+      position += gap + 1
+      guard position <= positionLimit else { throw reader.damaged("a position is too large") }
+      places.append(place(field, position))
+    }
   }
 }
 
@@ -300,22 +358,86 @@ enum PostingBlock {
   }
 
   static func decode(_ bytes: [UInt8], fieldCount: Int, withPlaces: Bool) throws -> Postings {
+    try read(bytes, fieldCount: fieldCount, withPlaces: withPlaces).postings
+  }
+
+  /// Reads postings, and returns the offset of their places.
+  private static func read(
+    _ bytes: [UInt8], fieldCount: Int, withPlaces: Bool
+  ) throws -> (postings: Postings, placesOffset: Int) {
     try IndexBytes.read(bytes, what: "a block of postings") { (reader) in
       let count = try reader.number(upTo: UInt64(Postings.countLimit))
-      return try Postings(&reader, count: count, fieldCount: fieldCount, withPlaces: withPlaces)
+      let postings = try Postings(&reader, count: count, fieldCount: fieldCount, withPlaces: withPlaces)
+      return (postings, bytes.count - reader.count)
     }
   }
 
   static func read(
     _ term: [UInt8], _ bound: UInt64, from space: any TextIndexSpace, fieldCount: Int, withPlaces: Bool
   ) throws -> Postings {
+    let bytes = try value(term, bound, from: space)
+    return try check(try decode(bytes, fieldCount: fieldCount, withPlaces: withPlaces), bound)
+  }
+
+  /// Reads postings whose places are decoded when they are asked for.
+  static func readLazily(
+    _ term: [UInt8], _ bound: UInt64, from space: any TextIndexSpace, fieldCount: Int
+  ) throws -> (Postings, BlockPlaces) {
+    let bytes = try value(term, bound, from: space)
+    let (postings, offset) = try read(bytes, fieldCount: fieldCount, withPlaces: false)
+    return (try check(postings, bound), BlockPlaces(bytes, offset))
+  }
+
+  private static func value(
+    _ term: [UInt8], _ bound: UInt64, from space: any TextIndexSpace
+  ) throws -> [UInt8] {
     guard let bytes = try space.value(of: TextIndexKey.block(term, bound)) else {
       throw TextIndexDamage("a block of postings is missing")
     }
-    let postings = try decode(bytes, fieldCount: fieldCount, withPlaces: withPlaces)
+    return bytes
+  }
+
+  private static func check(_ postings: Postings, _ bound: UInt64) throws -> Postings {
     guard let last = postings.numbers.last, last <= bound else {
       throw TextIndexDamage("a block has a document that does not belong to it")
     }
     return postings
+  }
+}
+
+/// The places of a block of postings, decoded for one document at a time, in order.
+struct BlockPlaces {
+  private let bytes: [UInt8]
+  /// The offset of the places of a document.
+  private var offset: Int
+  private var index = 0
+  /// The places of the document before `index`.
+  private var decoded: [Int] = []
+  private var decodedIndex = -1
+
+  init(_ bytes: [UInt8], _ offset: Int) {
+    self.bytes = bytes
+    self.offset = offset
+  }
+
+  /// Returns the places of a document, whose index may not decrease.
+  mutating func places(at wanted: Int, of postings: Postings) throws -> ArraySlice<Int> {
+    if wanted == decodedIndex { return decoded[...] }
+    decoded.removeAll(keepingCapacity: true)
+    let fieldCount = postings.fieldCount
+    var count = 0
+    for skipped in (index * fieldCount)..<(max(index, wanted) * fieldCount) {
+      count += Int(postings.frequencies[skipped])
+    }
+    offset = try IndexBytes.read(bytes, from: offset, what: "a block of postings") { (reader) in
+      try reader.skip(count)
+      for field in 0..<fieldCount {
+        let frequency = postings.frequencies[wanted * fieldCount + field]
+        if frequency > 0 { try Postings.readPlaces(&reader, field, frequency, to: &decoded) }
+      }
+      return bytes.count - reader.count
+    }
+    (index, decodedIndex) = (wanted + 1, wanted)
+    return decoded[...]
   }
 }

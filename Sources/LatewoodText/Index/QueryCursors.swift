@@ -29,8 +29,8 @@ final class NearCursor: DocumentCursor {
     guard number < target else { return }
     number = try CommonDocuments.advance(cursors, to: target) {
       let found = TextOccurrences.near(
-        phrases.map { (phrase) in
-          phrase.places.map {
+        try phrases.map { (phrase) in
+          try phrase.places.map {
             TextOccurrences.Occurrence(
               phrase: 0, field: $0 >> 40, position: $0 & Postings.positionLimit, range: 0..<0)
           }

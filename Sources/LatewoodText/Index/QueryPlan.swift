@@ -46,14 +46,14 @@ struct QueryPlan {
   func knownCount(ofPhrase number: Int) throws -> Int? {
     let phrase = query.phrases[number]
     guard phrase.terms.count == 1, phrase.terms[0].prefix == nil else { return nil }
-    let entry = try entry(of: phrase.terms[0].bytes, withPlaces: false)
-    return knownCount(phrase, entry)
+    return knownCount(
+      phrase, try IndexedTerm(phrase.terms[0].bytes, in: reader, withPlaces: false).counts)
   }
 
-  private func knownCount(_ phrase: BoundTextQuery.Phrase, _ entry: TermEntry) -> Int? {
-    guard let fields = phrase.fields, fields.count < fieldCount else { return entry.documentCount }
+  private func knownCount(_ phrase: BoundTextQuery.Phrase, _ counts: TermCounts) -> Int? {
+    guard let fields = phrase.fields, fields.count < fieldCount else { return counts.documents }
     guard fields.count == 1, let field = fields.first else { return fields.isEmpty ? 0 : nil }
-    return entry.fieldDocumentCounts[field]
+    return counts.fieldDocuments[field]
   }
 
   // MARK: Phrases
@@ -66,13 +66,11 @@ struct QueryPlan {
       fields.count < fieldCount ? (0..<fieldCount).map { fields.contains($0) } : nil
     }
     if phrase.terms.count == 1, phrase.terms[0].prefix == nil {
-      let term = phrase.terms[0].bytes
-      let entry = try entry(of: term, withPlaces: withPlaces)
-      if weights == nil || knownCount(phrase, entry) != nil, fields == nil || !withPlaces {
-        let rank = rank(number, knownCount(phrase, entry) ?? 0, fields)
-        let cursor = try TermCursor(
-          term, entry, in: space, fields: fields, withPlaces: withPlaces, rank: rank)
-        return (cursor, rank)
+      let term = try IndexedTerm(phrase.terms[0].bytes, in: reader, withPlaces: withPlaces)
+      let count = knownCount(phrase, term.counts)
+      if weights == nil || count != nil, fields == nil || !withPlaces {
+        let rank = rank(number, count ?? 0, fields)
+        return (try term.cursor(in: space, fields: fields, withPlaces: withPlaces, rank: rank), rank)
       }
     }
     let cursor = try occurrences(of: phrase, fields, withPlaces: withPlaces)
@@ -82,7 +80,7 @@ struct QueryPlan {
       try cursor.advance(to: cursor.number + 1)
       guard cursor.number < TextIndexKey.infinite else { break }
       if withPlaces {
-        postings.append(cursor.number, places: cursor.places)
+        postings.append(cursor.number, places: try cursor.places)
       } else {
         postings.append(cursor.number, frequencies: cursor.frequencies)
       }
@@ -107,45 +105,30 @@ struct QueryPlan {
       if term.prefix != nil {
         return (ListCursor(try postings(of: term, withPlaces: needPlaces), rank: nil), term.offset)
       }
-      let entry = try entry(of: term.bytes, withPlaces: needPlaces)
-      let cursor = try TermCursor(
-        term.bytes, entry, in: space, fields: nil, withPlaces: needPlaces, rank: nil)
-      return (cursor, term.offset)
+      let indexed = try IndexedTerm(term.bytes, in: reader, withPlaces: needPlaces)
+      return (
+        try indexed.cursor(in: space, fields: nil, withPlaces: needPlaces, rank: nil), term.offset
+      )
     }
     if parts.count == 1, fields == nil { return parts[0].cursor }
     return PhraseCursor(parts, fields: fields, fieldCount: fieldCount)
-  }
-
-  private func entry(of term: [UInt8], withPlaces: Bool) throws -> TermEntry {
-    let bytes = try space.value(of: TextIndexKey.term(term))
-    let entry = try bytes.map { try TermEntry($0, fieldCount: fieldCount, withPlaces: withPlaces) }
-    return entry ?? TermEntry(Postings(fieldCount: fieldCount))
   }
 
   /// Returns the postings of all terms that a prefix matches.
   private func postings(of term: BoundTextQuery.Term, withPlaces: Bool) throws -> Postings {
     var lists: [Postings] = []
     let prefix = term.prefix ?? term.bytes
-    try TextIndexKey.forEach("t", from: prefix, in: space) { (key, value) in
+    try reader.forEachTerm(from: prefix, withPlaces: withPlaces) { (key, value, changes) in
       guard key.starts(with: prefix) else { return false }
-      lists.append(try postings(of: key, value, withPlaces: withPlaces))
+      let indexed = try IndexedTerm(
+        key, value, changes, fieldCount: fieldCount, withPlaces: withPlaces)
+      lists.append(try indexed.postings(in: space, withPlaces: withPlaces))
       return true
     }
-    if !term.bytes.starts(with: prefix), let value = try space.value(of: TextIndexKey.term(term.bytes)) {
-      lists.append(try postings(of: term.bytes, value, withPlaces: withPlaces))
+    if !term.bytes.starts(with: prefix) {
+      let indexed = try IndexedTerm(term.bytes, in: reader, withPlaces: withPlaces)
+      lists.append(try indexed.postings(in: space, withPlaces: withPlaces))
     }
     return Postings.union(lists, fieldCount: fieldCount)
-  }
-
-  private func postings(of term: [UInt8], _ value: [UInt8], withPlaces: Bool) throws -> Postings {
-    let entry = try TermEntry(value, fieldCount: fieldCount, withPlaces: withPlaces)
-    if let postings = entry.postings { return postings }
-    var postings = Postings(fieldCount: fieldCount)
-    try BlockDirectory.forEachBlock(of: term, in: space, fieldCount: fieldCount) { (block, _) in
-      try postings.append(
-        try PostingBlock.read(
-          term, block.bound, from: space, fieldCount: fieldCount, withPlaces: withPlaces))
-    }
-    return postings
   }
 }

@@ -16,6 +16,8 @@ final class TermCursor: PhraseOccurrences {
   /// The block that was read last.
   private var postings: Postings
   private var postingsBound: UInt64?
+  /// The places of that block; nil if the postings have them.
+  private var blockPlaces: BlockPlaces?
   /// The index of the current document in it.
   private var index = 0
   /// The bound of the block whose best score is known, and the score.
@@ -35,8 +37,8 @@ final class TermCursor: PhraseOccurrences {
     self.fields = fields
     self.withPlaces = withPlaces
     self.rank = rank
-    fieldCount = entry.fieldDocumentCounts.count
-    estimate = entry.documentCount
+    fieldCount = entry.counts.fieldDocuments.count
+    estimate = entry.counts.documents
     postings = entry.postings ?? Postings(fieldCount: fieldCount)
     if let postings = entry.postings {
       // A directory of a single block, which has been read.
@@ -55,7 +57,11 @@ final class TermCursor: PhraseOccurrences {
   }
 
   var frequencies: ArraySlice<UInt32> { postings.frequencies(at: index) }
-  var places: ArraySlice<Int> { postings.places(at: index) }
+  var places: ArraySlice<Int> {
+    get throws {
+      try blockPlaces?.places(at: index, of: postings) ?? postings.places(at: index)
+    }
+  }
 
   /// Moves to the block that a document belongs to, without reading it.
   private func block(at target: UInt64) throws -> BlockDirectory.Block? {
@@ -82,13 +88,24 @@ final class TermCursor: PhraseOccurrences {
 
   func advance(to target: UInt64, above threshold: Double) throws {
     guard number < target else { return }
+    // Most steps stay in a block.
+    if fields == nil, number > 0, let last = postings.numbers.last, target <= last {
+      index = postings.index(of: target, from: index)
+      number = postings.numbers[index]
+      return
+    }
     var target = target
     while let block = try block(at: target) {
       let canSkip = threshold > -.infinity && rank.map { bestScore(of: block, $0) <= threshold } ?? false
       if !canSkip {
         if postingsBound != block.bound {
-          postings = try PostingBlock.read(
-            term, block.bound, from: space, fieldCount: fieldCount, withPlaces: withPlaces)
+          if withPlaces {
+            (postings, blockPlaces) = try PostingBlock.readLazily(
+              term, block.bound, from: space, fieldCount: fieldCount)
+          } else {
+            postings = try PostingBlock.read(
+              term, block.bound, from: space, fieldCount: fieldCount, withPlaces: false)
+          }
           postingsBound = block.bound
           index = 0
         }

@@ -1,25 +1,16 @@
 /// Makes the changes of one term in an index.
 struct TermUpdate {
-  /// A change in one field of a document.
-  struct Change {
-    var number: UInt64
-    /// The field, or ``PendingPostings/Change/lengthOnly``.
-    var field: Int
-    /// All positions of the term in the field.
-    var positions: ArraySlice<Int>
-  }
-
   private let space: any WritableTextIndexSpace
   private let term: [UInt8]
   private let fieldCount: Int
   private let limits: TextIndexLimits
   private var entry: TermEntry
 
-  /// Makes changes, which are in the order of documents and fields.
+  /// Makes changes.
   ///
   /// - Parameter lengths: the lengths of documents after all changes.
   static func apply(
-    _ changes: [Change], to term: [UInt8], in space: any WritableTextIndexSpace, fieldCount: Int,
+    _ changes: TermChanges, to term: [UInt8], in space: any WritableTextIndexSpace, fieldCount: Int,
     _ limits: TextIndexLimits, _ lengths: inout TextLengths
   ) throws {
     let bytes = try space.value(of: TextIndexKey.term(term))
@@ -27,80 +18,41 @@ struct TermUpdate {
     var update = TermUpdate(
       space: space, term: term, fieldCount: fieldCount, limits: limits,
       entry: entry ?? TermEntry(Postings(fieldCount: fieldCount)))
-    let before = update.entry
-    if let postings = before.postings {
-      try update.updateEntry(postings, changes, &lengths)
+    if let postings = update.entry.postings {
+      let new = changes.applied(to: postings)
+      guard new != postings else { return }
+      if let encoded = try update.setPostings(new, &lengths) {
+        return try space.put(encoded, for: TextIndexKey.term(term))
+      }
     } else {
       try update.updateBlocks(changes, &lengths)
     }
-    guard update.entry != before else { return }
-    if update.entry.documentCount == 0 {
-      try space.delete(TextIndexKey.term(term))
-    } else {
-      try space.put(update.entry.encoded(), for: TextIndexKey.term(term))
+    if update.entry.counts.documents == 0 {
+      return try space.delete(TextIndexKey.term(term))
     }
-  }
-
-  // MARK: Changes of postings
-
-  /// Makes changes in postings.
-  ///
-  /// - Parameters:
-  ///   - changed: called with the frequencies of each document that is mentioned and has the term.
-  /// - Returns: the new postings; nil if they are equal to the old ones.
-  private mutating func apply(
-    _ changes: ArraySlice<Change>, to old: Postings,
-    changed: (_ number: UInt64, _ frequencies: ArraySlice<UInt32>) throws -> Void
-  ) rethrows -> Postings? {
-    var new = Postings(fieldCount: fieldCount)
-    var isChanged = false
-    var at = 0
-    var index = changes.startIndex
-    while index < changes.endIndex {
-      let number = changes[index].number
-      let next = old.index(of: number, from: at)
-      for kept in at..<next { new.append(old, at: kept) }
-      at = next
-      let isKnown = at < old.count && old.numbers[at] == number
-      let before = isKnown ? old.places(at: at) : []
-      var after: [Int] = []
-      var kept = before
-      while index < changes.endIndex, changes[index].number == number {
-        let change = changes[index]
-        index += 1
-        guard change.field != PendingPostings.Change.lengthOnly else { continue }
-        // Places before this field, which no change mentions.
-        after += kept.prefix { $0 >> 40 < change.field }
-        kept = kept.drop { $0 >> 40 <= change.field }
-        after.append(contentsOf: change.positions.lazy.map { Postings.place(change.field, $0) })
-      }
-      after += kept
-      if isKnown { at += 1 }
-      if !after.isEmpty {
-        new.append(number, places: after)
-        try changed(number, new.frequencies(at: new.count - 1))
-      }
-      guard !before.elementsEqual(after) else { continue }
-      isChanged = true
-      if isKnown { entry.count(old.frequencies(at: at - 1), -1) }
-      if !after.isEmpty { entry.count(new.frequencies(at: new.count - 1), 1) }
-    }
-    guard isChanged else { return nil }
-    for kept in at..<old.count { new.append(old, at: kept) }
-    return new
+    let encoded = update.entry.encoded()
+    if encoded != bytes { try space.put(encoded, for: TextIndexKey.term(term)) }
   }
 
   // MARK: Postings in the entry
 
-  private mutating func updateEntry(
-    _ postings: Postings, _ changes: [Change], _ lengths: inout TextLengths
-  ) throws {
-    guard let new = apply(changes[...], to: postings, changed: { _, _ in }) else { return }
-    entry.postings = new
-    guard new.count > limits.postings || entry.encoded().count > limits.inlineLength else { return }
+  /// Puts postings into the entry, or into blocks if they are many.
+  ///
+  /// - Returns: the encoded entry if it has postings.
+  private mutating func setPostings(
+    _ postings: Postings, _ lengths: inout TextLengths
+  ) throws -> [UInt8]? {
+    entry = TermEntry(postings)
+    if postings.isEmpty { return nil }
+    // A posting takes at least two bytes.
+    if postings.count <= limits.postings, postings.count * 2 <= limits.inlineLength {
+      let encoded = entry.encoded()
+      if encoded.count <= limits.inlineLength { return encoded }
+    }
     entry.postings = nil
-    let blocks = try write(new, bound: TextIndexKey.infinite, nil, &lengths)
+    let blocks = try write(postings, bound: TextIndexKey.infinite, nil, &lengths)
     try write(blocks, bound: TextIndexKey.infinite)
+    return nil
   }
 
   /// Moves the postings into the entry, if they have become few.
@@ -120,18 +72,41 @@ struct TermUpdate {
 
   // MARK: Postings in blocks
 
-  private mutating func updateBlocks(_ changes: [Change], _ lengths: inout TextLengths) throws {
-    let countBefore = entry.documentCount
-    var index = 0
-    while index < changes.count {
-      let (bound, directory) =
-        try part(from: changes[index].number) ?? (TextIndexKey.infinite, BlockDirectory())
-      let end = changes[index...].firstIndex { $0.number > bound } ?? changes.count
-      try update(directory, bound, changes[index..<end], &lengths)
-      index = end
+  /// The changes that are still to be made, in the order of documents.
+  private struct Rest {
+    let changes: TermChanges
+    private var index = 0
+    private var removal = 0
+
+    init(_ changes: TermChanges) { self.changes = changes }
+
+    /// The number of the next document.
+    var number: UInt64? {
+      let added = index < changes.postings.count ? changes.postings.numbers[index] : UInt64.max
+      let lost = removal < changes.removed.count ? changes.removed[removal] : UInt64.max
+      let number = min(added, lost)
+      return number == UInt64.max ? nil : number
     }
-    let isFew = entry.documentCount <= limits.postings / 8
-    if entry.documentCount < countBefore, entry.documentCount > 0, isFew { try moveIntoEntry() }
+
+    /// Returns the changes of documents up to a bound, and moves on.
+    mutating func next(through bound: UInt64) -> (postings: Postings, removed: ArraySlice<UInt64>) {
+      let numbers = changes.postings.numbers
+      let end = bound == UInt64.max ? numbers.count : changes.postings.index(of: bound + 1, from: index)
+      let removalEnd = changes.removed[removal...].firstIndex { $0 > bound } ?? changes.removed.count
+      defer { (index, removal) = (end, removalEnd) }
+      return (changes.postings.range(index..<end), changes.removed[removal..<removalEnd])
+    }
+  }
+
+  private mutating func updateBlocks(_ changes: TermChanges, _ lengths: inout TextLengths) throws {
+    let countBefore = entry.counts.documents
+    var rest = Rest(changes)
+    while let number = rest.number {
+      let (bound, directory) = try part(from: number) ?? (TextIndexKey.infinite, BlockDirectory())
+      try update(directory, bound, &rest, &lengths)
+    }
+    let count = entry.counts.documents
+    if count < countBefore, count > 0, count <= limits.postings / 8 { try moveIntoEntry() }
   }
 
   /// Returns the part of the directory that a document belongs to.
@@ -144,26 +119,22 @@ struct TermUpdate {
   }
 
   private mutating func update(
-    _ directory: BlockDirectory, _ bound: UInt64, _ changes: ArraySlice<Change>,
-    _ lengths: inout TextLengths
+    _ directory: BlockDirectory, _ bound: UInt64, _ rest: inout Rest, _ lengths: inout TextLengths
   ) throws {
     var blocks: [BlockDirectory.Block] = []
     var touched: Set<UInt64> = []
-    var index = changes.startIndex
     for block in directory.blocks {
-      let end = changes[index...].firstIndex { $0.number > block.bound } ?? changes.endIndex
-      if index == end {
+      guard let number = rest.number, number <= block.bound else {
         blocks.append(block)
         continue
       }
-      let new = try update(block, try self.block(block.bound), changes[index..<end], &lengths)
+      let new = try update(block, try self.block(block.bound), &rest, &lengths)
       touched.formUnion(new.map(\.bound))
       blocks += new
-      index = end
     }
-    if index < changes.endIndex {
+    if let number = rest.number, number <= bound {
       let block = BlockDirectory.Block(bound: bound, count: 0, points: ScorePoints(fieldCount: fieldCount))
-      let new = try update(block, Postings(fieldCount: fieldCount), changes[index...], &lengths)
+      let new = try update(block, Postings(fieldCount: fieldCount), &rest, &lengths)
       touched.formUnion(new.map(\.bound))
       blocks += new
     }
@@ -183,20 +154,33 @@ struct TermUpdate {
   ///
   /// - Returns: the blocks that it has become.
   private mutating func update(
-    _ block: BlockDirectory.Block, _ old: Postings, _ changes: ArraySlice<Change>,
-    _ lengths: inout TextLengths
+    _ block: BlockDirectory.Block, _ old: Postings, _ rest: inout Rest, _ lengths: inout TextLengths
   ) throws -> [BlockDirectory.Block] {
-    var block = block
-    let space = space
-    let new = try apply(changes, to: old) { (number, frequencies) in
-      block.points.add(frequencies, try lengths.length(of: number, in: space) ?? 0)
+    let (changed, removed) = rest.next(through: block.bound)
+    let isAppended = removed.isEmpty && changed.numbers.first ?? 0 > old.numbers.last ?? 0
+    var new = old
+    if isAppended {
+      try new.append(changed)
+    } else {
+      new = Postings(fieldCount: fieldCount)
+      TermChanges.merge(old, changed, removed, into: &new)
     }
-    guard let new else { return block.count == 0 ? [] : [block] }
+    let isSame = !isAppended && new == old
+    let isDivided = !isSame && new.count > limits.postings
+    var block = block
+    // If the postings are divided, each block gets new points.
+    for index in changed.numbers.indices where !isDivided {
+      block.points.add(
+        changed.frequencies(at: index), try lengths.length(of: changed.numbers[index], in: space) ?? 0)
+    }
+    if isSame { return block.count == 0 ? [] : [block] }
+    if !isAppended { entry.counts.count(old, -1) }
+    entry.counts.count(isAppended ? changed : new, 1)
     guard !new.isEmpty else {
-      try space.delete(TextIndexKey.block(term, block.bound))
+      if block.count > 0 { try space.delete(TextIndexKey.block(term, block.bound)) }
       return []
     }
-    return try write(new, bound: block.bound, block.points, &lengths)
+    return try write(new, bound: block.bound, isDivided ? nil : block.points, &lengths)
   }
 
   /// Writes postings as blocks, the last with a bound.

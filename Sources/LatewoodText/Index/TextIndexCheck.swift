@@ -64,17 +64,14 @@ package struct TextIndexCheck {
     for field in 0..<fieldCount {
       found.append(
         TextIndexWriter.forEachTerm(of: texts, field, &analyzer) { (term, position) in
-          sum &+= TextIndexCheck.hash(TextIndexCheck.hash(term), Postings.place(field, position))
+          let hash = XXH64.hash(UnsafeRawBufferPointer(term), seed: 0)
+          sum &+= TextIndexCheck.hash(hash, Postings.place(field, position))
         })
     }
     if found != entry.lengths { fault("document \(name) has other lengths than its texts") }
     sums[entry.number] = sum
     statistics.count(entry.lengths, 1)
     counts["i", default: 0] += 1
-  }
-
-  private static func hash(_ term: [UInt8]) -> UInt64 {
-    term.withUnsafeBytes { XXH64.hash($0, seed: 0) }
   }
 
   private static func hash(_ term: UInt64, _ place: Int) -> UInt64 {
@@ -90,10 +87,7 @@ package struct TextIndexCheck {
   ///
   /// - Returns: ``faults``
   package mutating func finish() throws -> [String] {
-    try TextIndexKey.forEach("t", in: space) { (term, value) in
-      try noteDamage { try $0.checkTerm(term, value) }
-      return true
-    }
+    try noteDamage { try $0.checkTerms() }
     for number in sums.keys.sorted() where sums[number] != 0 {
       let id = try? reader.id(of: number)
       let name = id.map { String(decoding: $0, as: UTF8.self) } ?? "with number \(number)"
@@ -110,11 +104,58 @@ package struct TextIndexCheck {
     return faults
   }
 
-  private mutating func checkTerm(_ term: [UInt8], _ value: [UInt8]) throws {
+  private mutating func checkTerms() throws {
+    try reader.forEachTerm(from: [], withPlaces: true) { (term, value, changes) in
+      try noteDamage { try $0.checkTerm(term, value, changes) }
+      return true
+    }
+    for segment in reader.recent.segments {
+      let length = try checkSegment(segment.number)
+      if length != segment.length { fault("a recent segment has another length") }
+    }
+  }
+
+  /// - Returns: the length of the values of a segment.
+  private mutating func checkSegment(_ number: UInt64) throws -> Int {
+    var length = 0
+    let start = TextIndexKey.recent(number, [])
+    try space.forEach(from: start) { (key, value) in
+      guard key.starts(with: start) else { return false }
+      counts["r", default: 0] += 1
+      length += value.count
+      return true
+    }
+    return length
+  }
+
+  private mutating func checkTerm(_ term: [UInt8], _ value: [UInt8]?, _ changes: TermChanges?) throws {
     let name = String(decoding: term, as: UTF8.self)
-    let entry = try TermEntry(value, fieldCount: fieldCount, withPlaces: true)
-    if let postings = entry.postings { return try checkPostings(postings, nil, term) }
-    var counted = TermEntry(fieldCount: fieldCount)
+    let entry =
+      try value.map { try TermEntry($0, fieldCount: fieldCount, withPlaces: true) }
+      ?? TermEntry(Postings(fieldCount: fieldCount))
+    var counts = TermCounts(fieldCount: fieldCount)
+    if let postings = entry.postings {
+      counts.count(postings, 1)
+      try checkPostings(changes?.applied(to: postings) ?? postings, nil, term)
+    } else {
+      counts = try checkBlocks(of: term, changes)
+      if counts != entry.counts { fault("the frequencies of \(name) disagree with its postings") }
+      if let changes { try checkPostings(changes.postings, nil, term) }
+    }
+    guard let changes else { return }
+    let postings = try IndexedTerm(term, value, changes, fieldCount: fieldCount, withPlaces: true)
+      .postings(in: space, withPlaces: true)
+    if TermEntry(postings).counts != counts + changes.counts {
+      fault("the recent changes of \(name) disagree with its postings")
+    }
+  }
+
+  /// Checks the blocks of a term, apart from postings that changes replace.
+  ///
+  /// - Returns: the counts of all postings.
+  private mutating func checkBlocks(of term: [UInt8], _ changes: TermChanges?) throws -> TermCounts {
+    let name = String(decoding: term, as: UTF8.self)
+    var counted = TermCounts(fieldCount: fieldCount)
     var next: UInt64? = 0
     while let start = next,
       let (bound, directory) = try BlockDirectory.part(
@@ -130,17 +171,20 @@ package struct TextIndexCheck {
         if postings.count != block.count { fault("a block of \(name) has another number of documents") }
         last = block.bound
         counted.count(postings, 1)
-        try checkPostings(postings, block.points, term)
+        try checkPostings(postings, block.points, term, except: changes)
       }
       next = bound == TextIndexKey.infinite ? nil : bound + 1
     }
-    if counted != entry { fault("the frequencies of \(name) disagree with its postings") }
+    return counted
   }
 
-  private mutating func checkPostings(_ postings: Postings, _ points: ScorePoints?, _ term: [UInt8]) throws {
-    let hash = TextIndexCheck.hash(term)
+  private mutating func checkPostings(
+    _ postings: Postings, _ points: ScorePoints?, _ term: [UInt8], except changes: TermChanges? = nil
+  ) throws {
+    let hash = term.withUnsafeBytes { XXH64.hash($0, seed: 0) }
     for index in postings.numbers.indices {
       let number = postings.numbers[index]
+      if let changes, changes.mention(number) { continue }
       guard let sum = sums[number] else {
         fault("\(String(decoding: term, as: UTF8.self)) has a document that does not exist: \(number)")
         continue
@@ -157,10 +201,12 @@ package struct TextIndexCheck {
   private mutating func checkCounts() throws {
     for (kind, name): (Unicode.Scalar, String) in [
       ("i", "documents"), ("n", "numbers"), ("d", "parts of directories"), ("p", "blocks of postings"),
+      ("r", "parts of recent changes"),
     ] {
       var count = 0
-      try TextIndexKey.forEach(kind, in: space) { _, _ in
-        count += 1
+      try TextIndexKey.forEach(kind, in: space) { (key, _) in
+        // The list of recent segments has an empty key.
+        if !key.isEmpty { count += 1 }
         return true
       }
       let expected = counts[kind] ?? 0

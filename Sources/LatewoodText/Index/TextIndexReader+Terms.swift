@@ -30,9 +30,8 @@ package struct TextSuggestion: Equatable, Sendable {
 extension TextIndexReader {
   /// Returns in how many documents a term is, and how often in all of them.
   package func frequencies(of term: [UInt8]) throws -> (documents: Int, occurrences: Int) {
-    guard let bytes = try space.value(of: TextIndexKey.term(term)) else { return (0, 0) }
-    let entry = try TermEntry(bytes, fieldCount: fieldCount, withPlaces: false)
-    return (entry.documentCount, entry.occurrenceCount)
+    let counts = try IndexedTerm(term, in: self, withPlaces: false).counts
+    return (counts.documents, counts.occurrences)
   }
 
   /// Returns terms that begin with a prefix, the most frequent first.
@@ -41,9 +40,9 @@ extension TextIndexReader {
   package func completions(of prefix: [UInt8], limit: Int) throws -> [TextTerm] {
     var best: [TextTerm] = []
     guard limit > 0 else { return best }
-    try TextIndexKey.forEach("t", from: prefix, in: space) { (term, value) in
+    try forEachTermCount(from: prefix) { (term, count) in
       guard term.starts(with: prefix) else { return false }
-      let count = try TermEntry.documentCount(in: value)
+      let count = try count()
       // Terms arrive in the order of bytes.
       if best.count == limit, count <= best[limit - 1].documentCount { return true }
       let new = TextTerm(term: term, documentCount: count)
@@ -68,13 +67,12 @@ extension TextIndexReader {
     var start: [UInt8]? = []
     while let from = start {
       start = nil
-      try TextIndexKey.forEach("t", from: from, in: space) { (term, value) in
+      try forEachTermCount(from: from) { (term, count) in
         switch spelling.distance(to: term) {
         case .within(0), .beyond(prefix: nil): return true
         case .within(let distance):
-          let count = try TermEntry.documentCount(in: value)
           found.append(
-            TextSuggestion(term: TextTerm(term: term, documentCount: count), distance: distance))
+            TextSuggestion(term: TextTerm(term: term, documentCount: try count()), distance: distance))
           return true
         case .beyond(let prefix?):
           // No byte of UTF-8 is FF, so this is after all terms with the prefix.

@@ -3,6 +3,7 @@ package struct TextIndexReader {
   let space: any TextIndexSpace
   let fieldCount: Int
   package let statistics: TextStatistics
+  let recent: RecentSegments
 
   /// Begins to read an index.
   ///
@@ -12,6 +13,7 @@ package struct TextIndexReader {
     self.space = space
     self.fieldCount = fieldCount
     statistics = try TextStatistics.read(from: space, fieldCount: fieldCount)
+    recent = try RecentSegments.read(from: space)
   }
 
   // MARK: Documents

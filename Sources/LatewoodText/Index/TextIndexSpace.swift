@@ -35,6 +35,12 @@ package struct TextIndexLimits: Sendable {
   package var inlineLength = 512
   /// The maximum number of blocks in one part of a directory, at most 4,096.
   package var directoryBlocks = 64
+  /// The maximum length of recent changes that are not yet in the postings of their terms, in
+  /// bytes; 0 to change the postings of terms in every transaction.
+  package var recentLength = 4 << 20
+  /// The number of changed places with which a transaction changes the postings of terms
+  /// immediately.
+  package var directCount = 400_000
 
   package init() {}
 }
@@ -52,6 +58,8 @@ package struct TextIndexLimits: Sendable {
 /// | `t` term | frequencies, and either the postings or nothing: ``TermEntry`` |
 /// | `d` term `00` bound | a part of the term's directory of blocks: ``BlockDirectory`` |
 /// | `p` term `00` bound | a block of postings: ``Postings`` |
+/// | `r` | the list of recent segments: ``RecentSegments`` |
+/// | `r` number term | changes in a segment: ``SegmentWriter`` |
 ///
 /// The index gives each document a number, beginning with 1 and in the order of their first
 /// insertion. A document keeps its number while it is in the index, and a number is not given
@@ -72,6 +80,8 @@ enum TextIndexKey {
   /// The maximum number of a document.
   static let numberLimit: UInt64 = 1 << 48
 
+  static let recent: [UInt8] = [UInt8(ascii: "r")]
+
   static func document(_ id: [UInt8]) -> [UInt8] { [UInt8(ascii: "i")] + id }
 
   static func id(of number: UInt64) -> [UInt8] { key(UInt8(ascii: "n"), number) }
@@ -86,6 +96,11 @@ enum TextIndexKey {
 
   static func block(_ term: [UInt8], _ bound: UInt64) -> [UInt8] {
     key(UInt8(ascii: "p"), bound, term: term)
+  }
+
+  /// The key of the part of a recent segment that ends in a term.
+  static func recent(_ number: UInt64, _ term: [UInt8]) -> [UInt8] {
+    key(UInt8(ascii: "r"), number) + term
   }
 
   private static func key(_ kind: UInt8, _ number: UInt64, term: [UInt8]? = nil) -> [UInt8] {

@@ -19,6 +19,7 @@ package struct TextIndexWriter {
   private var statisticsBefore: TextStatistics
   private var lengths = TextLengths()
   private var pending = PendingPostings()
+  private var recent: RecentSegments
 
   /// The number of positions between two texts of a field, more than the usual distance of `NEAR`.
   package static let textGap = 16
@@ -37,18 +38,20 @@ package struct TextIndexWriter {
     analyzer = TextAnalyzer(options)
     statistics = try TextStatistics.read(from: space, fieldCount: fieldCount)
     statisticsBefore = statistics
+    recent = try RecentSegments.read(from: space)
   }
 
   /// The maximum number of fields of an index.
   package static var fieldLimit: Int { Postings.fieldLimit }
 
-  /// The number of changes and positions in memory. Each takes up to 100 bytes.
+  /// The number of changed positions in memory. Each takes 12 bytes, and as much again while the
+  /// changes are made.
   package var pendingCount: Int { pending.count }
 
   /// Changes the texts of a document.
   ///
-  /// Writes nothing if the texts are equal. Words of an unchanged field are read only if the
-  /// document becomes shorter, because that improves the score of all its words.
+  /// Writes nothing if the texts are equal. If the document becomes shorter, all its postings are
+  /// written, because that improves the score of all its words.
   ///
   /// - Parameters:
   ///   - old: the texts that the index has of the document; nil to insert it.
@@ -90,71 +93,81 @@ package struct TextIndexWriter {
   }
 
   /// Makes the changes of postings, and writes the statistics.
+  ///
+  /// A few changes become a recent segment: see ``RecentSegments``.
   package mutating func finish() throws {
     try lengths.finish(in: space)
     if statistics != statisticsBefore {
       try space.put(statistics.encoded(), for: TextIndexKey.statistics)
       statisticsBefore = statistics
     }
-    for term in pending.terms.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
-      try TermUpdate.apply(
-        term.sortedChanges, to: term.bytes, in: space, fieldCount: fieldCount, limits, &lengths)
+    guard pending.count > 0 else { return }
+    let pending = pending
+    self.pending = PendingPostings()
+    let isDirect = limits.recentLength == 0 || pending.count >= limits.directCount
+    if isDirect, recent.isEmpty {
+      return try pending.forEachTerm(fieldCount: fieldCount) { try apply($1, to: Array($0)) }
     }
-    pending = PendingPostings()
+    try recent.add(to: space) { [fieldCount] in try pending.forEachTerm(fieldCount: fieldCount, $0) }
+    if isDirect || recent.length > limits.recentLength { return try mergeRecent() }
+    try recent.mergeSimilar(in: space, fieldCount: fieldCount)
+  }
+
+  /// Makes all recent changes in the postings of their terms, for instance after an index was
+  /// built, so that readers find everything in one place. Call ``finish()`` before.
+  package mutating func mergeRecent() throws {
+    var recent = recent
+    try recent.removeAll(from: space, fieldCount: fieldCount) { try apply($1, to: $0) }
+    self.recent = recent
+  }
+
+  private mutating func apply(_ changes: TermChanges, to term: [UInt8]) throws {
+    try TermUpdate.apply(changes, to: term, in: space, fieldCount: fieldCount, limits, &lengths)
   }
 
   // MARK: Kinds of changes
 
   private mutating func insert(_ entry: inout TextDocumentEntry, _ texts: Texts) {
+    pending.begin(entry.number)
     for field in 0..<fieldCount {
-      pending.begin()
       entry.lengths.append(
         forEachTerm(of: texts, field) { (pending, term, position) in
-          pending.add(pending.index(of: term), entry.number, field, position: position)
+          pending.add(pending.number(of: term), Postings.place(field, position))
         })
     }
   }
 
   private mutating func remove(_ entry: TextDocumentEntry, _ texts: Texts) throws {
+    pending.begin(entry.number)
     for field in 0..<fieldCount {
-      pending.begin()
-      let length = forEachTerm(of: texts, field) { (pending, term, _) in
-        pending.clear(pending.index(of: term), entry.number, field)
+      let length = forEachTerm(of: texts, field) { (pending, term, position) in
+        pending.add(pending.number(of: term), Postings.place(field, position), isOld: true)
       }
       try compare(length, with: entry, field)
     }
   }
 
   private mutating func replace(_ entry: inout TextDocumentEntry, _ old: Texts, _ new: Texts) throws {
-    let before = entry
-    /// The terms whose places stay the same, of all changed fields.
-    var kept: [Int] = []
-    let isSame = (0..<fieldCount).map { old.texts(of: $0) == new.texts(of: $0) }
-    for field in 0..<fieldCount where !isSame[field] {
-      let (oldPlaces, oldLength) = places(of: old, field)
-      let (newPlaces, newLength) = places(of: new, field)
-      try compare(oldLength, with: before, field)
-      entry.lengths[field] = newLength
-      pending.begin()
-      for term in oldPlaces.keys where newPlaces[term] == nil {
-        pending.clear(term, entry.number, field)
-      }
-      for (term, positions) in newPlaces {
-        if oldPlaces[term] == positions {
-          kept.append(term)
-        } else {
-          for position in positions { pending.add(term, entry.number, field, position: position) }
-        }
-      }
+    let known = entry
+    let (oldPlaces, oldLengths) = places(of: old)
+    for field in 0..<fieldCount { try compare(oldLengths[field], with: known, field) }
+    let (newPlaces, newLengths) = places(of: new)
+    entry.lengths = newLengths
+    let isShorter = entry.length < known.length
+    pending.begin(entry.number)
+    var (oldIndex, newIndex) = (0, 0)
+    while oldIndex < oldPlaces.count || newIndex < newPlaces.count {
+      let term = min(
+        oldIndex < oldPlaces.count ? oldPlaces[oldIndex].term : Int.max,
+        newIndex < newPlaces.count ? newPlaces[newIndex].term : Int.max)
+      let oldEnd = oldPlaces[oldIndex...].firstIndex { $0.term != term } ?? oldPlaces.count
+      let newEnd = newPlaces[newIndex...].firstIndex { $0.term != term } ?? newPlaces.count
+      let (before, after) = (oldPlaces[oldIndex..<oldEnd], newPlaces[newIndex..<newEnd])
+      (oldIndex, newIndex) = (oldEnd, newEnd)
+      guard isShorter || !before.elementsEqual(after, by: { $0.place == $1.place }) else { continue }
+      for place in after { pending.add(term, place.place) }
+      for place in before { pending.add(term, place.place, isOld: true) }
     }
-    guard entry.length < before.length else { return }
-    for field in 0..<fieldCount where isSame[field] {
-      try compare(
-        forEachTerm(of: old, field) { (pending, term, _) in kept.append(pending.index(of: term)) },
-        with: before, field)
-    }
-    pending.begin()
-    for term in kept { pending.clear(term, entry.number, PendingPostings.Change.lengthOnly) }
   }
 
   private func compare(_ length: Int, with entry: TextDocumentEntry, _ field: Int) throws {
@@ -165,17 +178,25 @@ package struct TextIndexWriter {
 
   // MARK: Texts
 
-  private mutating func places(of texts: Texts, _ field: Int) -> (places: [Int: [Int]], length: Int) {
-    var places: [Int: [Int]] = [:]
-    let length = forEachTerm(of: texts, field) { (pending, term, position) in
-      places[pending.index(of: term), default: []].append(position)
+  /// Returns the places of all terms in the order of terms, and the lengths of fields.
+  private mutating func places(
+    of texts: Texts
+  ) -> (places: [(term: Int, place: Int)], lengths: [Int]) {
+    var places: [(term: Int, place: Int)] = []
+    var lengths: [Int] = []
+    for field in 0..<fieldCount {
+      lengths.append(
+        forEachTerm(of: texts, field) { (pending, term, position) in
+          places.append((pending.number(of: term), Postings.place(field, position)))
+        })
     }
-    return (places, length)
+    places.sort { $0.term != $1.term ? $0.term < $1.term : $0.place < $1.place }
+    return (places, lengths)
   }
 
   private mutating func forEachTerm(
     of texts: Texts, _ field: Int,
-    _ body: (_ pending: inout PendingPostings, _ term: [UInt8], _ position: Int) -> Void
+    _ body: (_ pending: inout PendingPostings, _ term: UnsafeBufferPointer<UInt8>, _ position: Int) -> Void
   ) -> Int {
     TextIndexWriter.forEachTerm(of: texts, field, &analyzer) { body(&pending, $0, $1) }
   }
@@ -185,13 +206,13 @@ package struct TextIndexWriter {
   /// - Returns: the number of words.
   static func forEachTerm(
     of texts: Texts, _ field: Int, _ analyzer: inout TextAnalyzer,
-    _ body: (_ term: [UInt8], _ position: Int) -> Void
+    _ body: (_ term: UnsafeBufferPointer<UInt8>, _ position: Int) -> Void
   ) -> Int {
     var length = 0
     var start = 0
     for text in texts.texts(of: field) {
-      let count = analyzer.forEachToken(of: text) { (token) in
-        if token.kind != .stopWord { body(token.term, start + token.position) }
+      let count = analyzer.forEachTerm(of: text) { (term, token) in
+        if token.kind != .stopWord { body(term, start + token.position) }
       }
       length += count
       start += count + textGap

@@ -1,0 +1,149 @@
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodText
+
+/// Recent changes that are not yet in the postings of their terms.
+@Suite struct RecentSegmentTests {
+  private func changes(_ fieldCount: Int, _ random: inout SeededRandom) -> TermChanges {
+    var changes = TermChanges(fieldCount: fieldCount)
+    for number: UInt64 in 1..<40 {
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: changes.removed.append(number)
+      case 1:
+        let places = (0..<Int.random(in: 1..<4, using: &random)).map { _ in
+          Postings.place(
+            Int.random(in: 0..<fieldCount, using: &random), Int.random(in: 0..<300, using: &random))
+        }
+        changes.postings.append(number, places: Set(places).sorted())
+      default: break
+      }
+    }
+    changes.counts.documents = Int.random(in: -9...9, using: &random)
+    changes.counts.occurrences = Int.random(in: -900...900, using: &random)
+    for field in 0..<fieldCount {
+      changes.counts.fieldDocuments[field] =
+        fieldCount == 1 ? changes.counts.documents : Int.random(in: -9...9, using: &random)
+    }
+    return changes
+  }
+
+  private func postings(_ all: [UInt64: [Int]], _ fieldCount: Int) -> Postings {
+    var postings = Postings(fieldCount: fieldCount)
+    for (number, places) in all.sorted(by: { $0.key < $1.key }) { postings.append(number, places: places) }
+    return postings
+  }
+
+  @Test func `changes are decoded as they were encoded`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed(91))
+    for round in 0..<200 {
+      let fieldCount = [1, 2, 7][round % 3]
+      let changes = changes(fieldCount, &random)
+      var bytes: [UInt8] = []
+      changes.encode(to: &bytes)
+      let decoded = try IndexBytes.read(bytes, what: "changes") {
+        try TermChanges(&$0, fieldCount: fieldCount, withPlaces: true)
+      }
+      #expect(decoded == changes, "\(random.replay)")
+      for end in 0..<bytes.count {
+        #expect(throws: TextIndexDamage.self) {
+          try IndexBytes.read(Array(bytes[..<end]), what: "changes") {
+            try TermChanges(&$0, fieldCount: fieldCount, withPlaces: true)
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `later changes replace earlier ones document by document`() {
+    var random = SeededRandom(seed: SeededRandom.seed(92))
+    for _ in 0..<300 {
+      let fieldCount = Int.random(in: 1...2, using: &random)
+      var all: [UInt64: [Int]] = [:]
+      for number: UInt64 in 1..<50 where Bool.random(using: &random) { all[number] = [Int(number)] }
+      let old = postings(all, fieldCount)
+      var sum = TermChanges(fieldCount: fieldCount)
+      var counts = TermCounts(fieldCount: fieldCount)
+      for _ in 0..<3 {
+        let next = changes(fieldCount, &random)
+        for number in next.removed { all[number] = nil }
+        for (index, number) in next.postings.numbers.enumerated() {
+          all[number] = Array(next.postings.places(at: index))
+        }
+        sum.add(next)
+        counts = counts + next.counts
+      }
+      #expect(sum.applied(to: old) == postings(all, fieldCount), "\(random.replay)")
+      #expect(sum.counts == counts)
+      #expect(zip(sum.removed, sum.removed.dropFirst()).allSatisfy { $0 < $1 })
+      #expect(sum.removed.allSatisfy { !sum.postings.numbers.contains($0) })
+    }
+  }
+
+  @Test func `a small transaction writes few entries, and few segments remain`() throws {
+    let space = MemorySpace()
+    let words = ZipfWords(count: 2000)
+    var random = SeededRandom(seed: SeededRandom.seed(93))
+    var texts: [[[String]]] = []
+    var (most, mergeCount) = (0, 0)
+    for number in 0..<150 {
+      let before = space.putCount
+      var writer = try TextIndexWriter(space, fieldCount: 1, options: TextOptions())
+      texts.append([[words.text(40, &random)]])
+      try writer.change([UInt8(number / 50), UInt8(number % 50)], from: nil, to: texts[number])
+      try writer.finish()
+      most = max(most, try RecentSegments.read(from: space).segments.count)
+      // Both entries of the document, its length, the statistics, the segment and its list.
+      if space.putCount - before > 6 { mergeCount += 1 }
+    }
+    #expect(mergeCount <= 150 / 7, "\(random.replay): \(mergeCount) transactions merge")
+    #expect(most <= 21, "\(random.replay): \(most) segments")
+    var check = try TextIndexCheck(space, fieldCount: 1, options: TextOptions())
+    for (number, text) in texts.enumerated() {
+      try check.check([UInt8(number / 50), UInt8(number % 50)], text)
+    }
+    #expect(try check.finish() == [])
+    #expect(space.entries.allSatisfy { $0.key[0] != UInt8(ascii: "t") })
+  }
+
+  @Test func `recent changes become postings when they are long`() throws {
+    let space = MemorySpace()
+    let words = ZipfWords(count: 500)
+    var random = SeededRandom(seed: SeededRandom.seed(94))
+    var limits = TextIndexLimits()
+    limits.recentLength = 4000
+    var hadPostings = false
+    for number: UInt8 in 0..<60 {
+      var writer = try TextIndexWriter(space, fieldCount: 1, options: TextOptions(), limits: limits)
+      try writer.change([number], from: nil, to: [[words.text(50, &random)]])
+      try writer.finish()
+      #expect(try RecentSegments.read(from: space).length <= limits.recentLength, "\(random.replay)")
+      hadPostings = hadPostings || space.entries.contains { $0.key[0] == UInt8(ascii: "t") }
+    }
+    #expect(hadPostings)
+  }
+
+  @Test func `places of a document are read without those before it`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed(95))
+    for round in 0..<60 {
+      let fieldCount = [1, 3][round % 2]
+      var postings = Postings(fieldCount: fieldCount)
+      for number: UInt64 in 1...100 {
+        let places = (0..<Int.random(in: 1..<30, using: &random)).map { _ in
+          Postings.place(
+            Int.random(in: 0..<fieldCount, using: &random),
+            Int.random(in: 0..<[50, 5000, 1 << 30].randomElement(using: &random)!, using: &random))
+        }
+        postings.append(number, places: Set(places).sorted())
+      }
+      let space = MemorySpace()
+      space.put(PostingBlock.encode(postings), for: TextIndexKey.block([97], 100))
+      var (read, places) = try PostingBlock.readLazily([97], 100, from: space, fieldCount: fieldCount)
+      #expect(read.numbers == postings.numbers && read.frequencies == postings.frequencies)
+      for index in 0..<100 where Bool.random(using: &random) {
+        #expect(try places.places(at: index, of: read) == postings.places(at: index), "\(random.replay)")
+        #expect(try places.places(at: index, of: read) == postings.places(at: index), "\(random.replay)")
+      }
+    }
+  }
+}
