@@ -26,7 +26,9 @@ let package = Package(
     layer("LatewoodFleece", on: ["LatewoodBytes"]),
     // The words of texts and queries for them, with tables of Unicode of its own.
     layer("LatewoodText", on: ["LatewoodBytes"]),
-    layer("LatewoodQuery", on: ["LatewoodText", "LatewoodFleece", "LatewoodBytes"]),
+    layer(
+      "LatewoodQuery",
+      on: ["LatewoodText", "LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
     // HTTP/1.1 for client and server, without sockets.
     layer("LatewoodHTTP", on: ["LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
     // Sockets for it.
@@ -111,8 +113,8 @@ let package = Package(
     .executableTarget(
       name: "KillRun",
       dependencies: [
-        "LatewoodTerminal", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
+        "LatewoodTerminal", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore",
+        "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
       ],
       path: "Fuzz/KillRun", swiftSettings: settings),
     .executableTarget(

@@ -12,10 +12,11 @@ extension DocumentCollection {
   /// ```
   ///
   /// Like other indexes, it changes in the same transaction as the documents. The call does nothing
-  /// if the index already exists with the same definition. On a collection with documents it is
-  /// built in many small transactions; if a crash or a full disk interrupts the build, another call
-  /// continues it. An index that was built with another version of the Unicode tables is built anew
-  /// by this call. In a batch the build is part of the batch. See <doc:SearchingText>.
+  /// if the index already exists with the same definition, and only changes the weights if nothing
+  /// else is different. On a collection with documents it is built in many small transactions; if a
+  /// crash or a full disk interrupts the build, another call continues it. An index that was built
+  /// with another version of the Unicode tables is built anew by this call. In a batch the build is
+  /// part of the batch. See <doc:SearchingText>.
   ///
   /// - Parameters:
   ///   - name: 1 to 251 bytes of UTF-8 without control characters.

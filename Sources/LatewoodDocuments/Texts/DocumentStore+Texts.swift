@@ -25,7 +25,7 @@ public struct DocumentTextIndex: Sendable, Equatable {
 extension DocumentStore {
   /// Creates a full-text index of a collection, or continues one whose build was interrupted. Does
   /// nothing if the index exists with the same definition, unless its words were made by another
-  /// version of Unicode: then it is built anew.
+  /// version of Unicode: then it is built anew. If only weights differ, it gets the new ones.
   ///
   /// It is built like ``createIndex(_:_:in:progress:check:)``, and its parameters have the same
   /// meaning. O(words of all documents).
@@ -64,6 +64,6 @@ extension DocumentBatch {
   /// Makes the collected changes of words in a collection, so that they can be read.
   func finishTexts(of collection: CollectionHandle) throws {
     let part = try part(for: collection)
-    if part.state.texts > 0 { try TextIndexes(self, part).finish() }
+    if part.state.texts > 0 { try TextIndexes(self, part).finishForReading() }
   }
 }

@@ -27,7 +27,7 @@ struct TextIndexRecord: DefinitionRecord, Equatable {
       unicode: UnicodeTables.version, stemmers: UInt64(TextLanguage.stemmerVersion))
   }
 
-  let definition: TextDefinition
+  var definition: TextDefinition
   let rules: Rules
   /// A number that distinguishes the words of the index from the words of an earlier one with the
   /// same name.

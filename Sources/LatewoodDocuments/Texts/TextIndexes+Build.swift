@@ -72,11 +72,12 @@ extension TextIndexes: DroppableIndexes {
       throw DatabaseError(.invalidParameter, "the name of the index \(reason)")
     }
     if let known = try loaded().first(where: { $0.text.name == name }) {
-      guard known.text.definition == definition else {
+      guard known.text.definition.hasWords(of: definition) else {
         throw DatabaseError(
           .conflict, "there is another full-text index \(name): \(known.text.definition.text)",
           advice: "Drop it first, or choose another name.")
       }
+      try setWeights(definition, of: known)
       if !known.text.isCurrent { try startOver(known) }
       return known
     }
@@ -92,6 +93,15 @@ extension TextIndexes: DroppableIndexes {
     let index = TextIndexBatch(CollectionText(name: name, record: record, words: words), transaction)
     part.texts = ((part.texts ?? []) + [index]).sorted { SortKey.isLess($0.text.name, $1.text.name) }
     return index
+  }
+
+  /// Replaces the definition of an index by one with other weights.
+  private func setWeights(_ definition: TextDefinition, of index: TextIndexBatch) throws {
+    guard index.text.definition != definition else { return }
+    index.text.record.definition = definition
+    // Prepared queries have the weights.
+    part.state.indexChanges += 1
+    try put(index)
   }
 
   /// Adds the words of the next documents.

@@ -59,8 +59,16 @@ struct TextIndexes: DerivedData {
     if before == after { return }
     if new == nil { batch.noteRemoval() } else { batch.changeCount += 1 }
     for (place, index) in changed.enumerated() {
-      try index.change(id, from: before?[place], to: after?[place])
+      try startingOverIfDamaged(index) {
+        try index.change(id, from: before?[place], to: after?[place])
+      }
     }
+  }
+
+  /// Calls a closure that changes an index, and empties the index if it is damaged: that must not
+  /// prevent a save, which does not need the index.
+  private func startingOverIfDamaged(_ index: TextIndexBatch, _ body: () throws -> Void) throws {
+    do { try body() } catch is TextIndexDamage { try startOver(index) }
   }
 
   /// Returns the texts of a revision for each definition; nil if it has no place in an index,
@@ -89,8 +97,14 @@ struct TextIndexes: DerivedData {
     return texts
   }
 
-  /// Makes the collected changes of words.
+  /// Makes the collected changes of words at the end of the batch.
   func finish() throws {
+    for index in part.texts ?? [] { try startingOverIfDamaged(index) { try index.finish() } }
+  }
+
+  /// Makes the collected changes of words for a query in the batch, which fails if an index is
+  /// damaged.
+  func finishForReading() throws {
     for index in part.texts ?? [] { try index.finish() }
   }
 

@@ -1,3 +1,4 @@
+import LatewoodConcurrency
 import LatewoodFleece
 import LatewoodText
 
@@ -55,7 +56,9 @@ package final class TextSearch: Sendable {
   package let index: String
   package let definition: TextDefinition
   package let query: BoundTextQuery
-  private let analyzer: TextAnalyzer
+  /// Analyzers that no thread uses. Each keeps the stems of the words that it has met, which a copy
+  /// for each document would forget.
+  private let analyzers: Guarded<[TextAnalyzer]>
 
   /// Throws `invalidText` if the query is malformed, or names a field that the index does not
   /// have.
@@ -78,7 +81,7 @@ package final class TextSearch: Sendable {
         "the full-text index \(index) does not have the field \(error.name), only \(definition.names.joined(separator: ", "))"
       )
     }
-    self.analyzer = analyzer
+    analyzers = Guarded([analyzer])
   }
 
   /// Returns the occurrences of the query in the texts of a document.
@@ -88,8 +91,11 @@ package final class TextSearch: Sendable {
 
   /// Returns the words of a document in each field of the index.
   package func words(of document: some FieldSource) throws(FleeceError) -> DocumentWords {
-    var analyzer = analyzer
-    return DocumentWords(try definition.texts(of: document), &analyzer)
+    let texts = try definition.texts(of: document)
+    var analyzer = analyzers.withLock { $0.popLast() } ?? TextAnalyzer(definition.options)
+    let words = DocumentWords(texts, &analyzer)
+    analyzers.withLock { $0.append(analyzer) }
+    return words
   }
 }
 

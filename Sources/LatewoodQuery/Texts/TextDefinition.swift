@@ -71,6 +71,11 @@ package struct TextDefinition: Sendable, Hashable {
   package var names: [String] { fields.map(\.path.text) }
   package var weights: [Double] { fields.map(\.weight) }
 
+  /// Whether an index with another definition has the same words: weights are only for ranking.
+  package func hasWords(of other: TextDefinition) -> Bool {
+    options == other.options && fields.map(\.path) == other.fields.map(\.path)
+  }
+
   /// The fields in their text form, separated by commas.
   package var text: String {
     fields.map { field in

@@ -261,9 +261,86 @@ import Testing
     #expect(try ids("short OR two OR long") == ["a", "b"])
   }
 
-  @Test func `verification finds words that are missing, and words of no document`() throws {
+  @Test func `a damaged index is emptied instead of preventing a save`() throws {
+    let seed = SeededRandom.seed()
+    var random = SeededRandom(seed: seed)
+    for number in 0..<150 { try save("doc \(number)", #"{"text":"common n\#(number)"}"#) }
     try create("text")
-    for number in 0..<20 { try save("doc \(number)", #"{"text":"common n\#(number)"}"#) }
+    var emptied = 0
+    for round in 0..<Effort.count(60, low: 25) {
+      for number in 145..<155 { try save("doc \(number)", #"{"text":"later\#(round) n\#(number)"}"#) }
+      let index = try #require(try store.reads(collection).indexes().texts.first)
+      let entries = try store.store.entries(in: index.words).map { $0.key }
+      // Entries that every save reads, or any.
+      let key =
+        round % 2 == 0
+        ? Array(["s", "r", "i"][round / 2 % 3].utf8) : entries[random.below(entries.count)]
+      let keys = entries.filter { $0.starts(with: key) }
+      try store.store.write { transaction in
+        for key in keys { try transaction.put(key, [0xFF], in: index.words) }
+      }
+      try save("doc \(random.below(170))", #"{"text":"round\#(round)"}"#)
+      if try store.reads(collection).indexes().texts.first?.isReady == false { emptied += 1 }
+      try store.dropIndex("text", in: collection)
+      try create("text")
+      #expect(try ids("round\(round)").count == 1, "\(random.replay)")
+    }
+    #expect(emptied >= 9)
+    try expectSound()
+  }
+
+  @Test func `a batch whose query meets a damaged index can still be committed`() throws {
+    try create("text")
+    for number in 0..<7 { try save("doc \(number)", #"{"text":"common n\#(number)"}"#) }
+    // The next change merges the segments, and reads them for that.
+    let index = try #require(try store.reads(collection).indexes().texts.first)
+    let segments = try store.store.entries(in: index.words).map { $0.key }.filter {
+      $0.first == UInt8(ascii: "r") && $0.count > 1
+    }
+    #expect(segments.count == 7)
+    try store.store.write { transaction in
+      for key in segments { try transaction.put(key, [0xFF], in: index.words) }
+    }
+    try store.write { _ in
+      try save("doc 3", #"{"text":"new"}"#)
+      #expect(throws: (any Error).self) { try ids("new") }
+    }
+    #expect(try store.reads(collection).textIndexList().map(\.isReady) == [false])
+    try create("text")
+    #expect(try ids("new") == ["doc 3"])
+    try expectSound()
+  }
+
+  @Test func `other weights leave the words of an index`() throws {
+    try save("a", #"{"title":"one","text":"two"}"#)
+    try save("b", #"{"title":"two","text":"one"}"#)
+    try create("title", "text")
+    func best() throws -> [String] {
+      var request = FindRequest(.text(TextCondition(index: "text", .query("one"))))
+      request.ranking = "text"
+      var found: [String] = []
+      try store.reads(collection).find(request) { document in
+        found.append(document.id)
+        return true
+      }
+      return found
+    }
+    #expect(try best() == ["a", "b"])
+    let words = try store.reads(collection).indexes().texts.first?.words
+    for (title, text, found) in [("title", "text^5", ["b", "a"]), ("title^9.5", "text^5", ["a", "b"])] {
+      try create(title, text)
+      #expect(try best() == found)
+      #expect(try store.reads(collection).indexes().texts.first?.words == words)
+    }
+    #expect(try store.reads(collection).textIndexList().map(\.weights) == [[9.5, 5]])
+    #expect(throws: DatabaseError.self) { try create("text", "title") }
+    try expectSound()
+  }
+
+  @Test func `verification finds words that are missing, and words of no document`() throws {
+    for number in 0..<12 { try save("doc \(number)", #"{"text":"common n\#(number)"}"#) }
+    try create("text")
+    for number in 10..<20 { try save("doc \(number)", #"{"text":"common n\#(number) new"}"#) }
     let index = try #require(try store.reads(collection).indexes().texts.first)
     let entries = try store.store.entries(in: index.words).map { ($0.key, $0.value) }
     for (key, value) in entries {
