@@ -1,6 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodModels
+import LatewoodQuery
 import LatewoodStore
 
 /// The documents that a child writes, batch by batch. Each batch follows from its number and the
@@ -34,7 +35,8 @@ struct DocumentLane {
   }
 
   private static func body(_ number: Int, _ place: Int, _ blob: BlobDigest? = nil) throws -> [UInt8] {
-    let text = String(repeating: "x", count: (number &* 37 &+ place) % 900)
+    let words = (0..<((number &* 37 &+ place) % 180)).map { "w\((number &+ $0 &* $0) % 61)" }
+    let text = words.joined(separator: " ")
     let picture = blob.map {
       #","picture":{"@type":"blob","digest":"sha256-\#(Base64.encode($0.bytes))"}"#
     }
@@ -104,6 +106,7 @@ struct DocumentLane {
   /// Commits the next batch to the database.
   mutating func commit(to store: DocumentStore, _ collection: CollectionHandle) throws {
     let (changes, blob) = try prepare()
+    try changeIndex(of: store, collection)
     // Pins the blob until the batch that refers to it is done.
     let handle = try blob.map { try store.putBlob($0) }
     try store.write(durability: .synchronous) { writer in
@@ -121,6 +124,16 @@ struct DocumentLane {
       }
     }
     withExtendedLifetime(handle) {}
+  }
+
+  /// Builds the full-text index if it is not there, and drops it now and then.
+  private func changeIndex(of store: DocumentStore, _ collection: CollectionHandle) throws {
+    switch last % 64 {
+    case 0: _ = try store.dropIndex("words", in: collection)
+    case let place where place % 8 == 3:
+      try store.createIndex("words", fullText: TextDefinition([.init(parsing: "text")]), in: collection)
+    default: break
+    }
   }
 
   static func collection(of store: DocumentStore) throws -> CollectionHandle {
