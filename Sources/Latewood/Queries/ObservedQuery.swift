@@ -18,21 +18,39 @@
   @MainActor @Observable public final class ObservedQuery<Value: Sendable> {
     /// The results, in order; empty until the first update.
     public private(set) var values = LiveValues<Value>()
-    /// Whether the first results, or an error, have arrived.
+    /// Whether the first results of the query, or an error, have arrived.
     public private(set) var isLoaded = false
     /// The error that ended the updates; `values` then keeps the last results.
     public private(set) var error: (any Error)?
     @ObservationIgnored private let task = Guarded<Task<Void, Never>?>(nil)
 
     /// Starts watching the results of a query.
-    public init(_ query: Query<Value>) {
+    public init(_ query: Query<Value>) { observe(query) }
+
+    /// Watches another query instead, for example after each letter that is typed into a search
+    /// field.
+    ///
+    /// `values` keeps the results of the old query until those of the new one arrive, so that a
+    /// list does not flicker. Meanwhile `isLoaded` is false and `error` is nil.
+    public func observe(_ query: Query<Value>) {
       let updates = query.live()
+      if isLoaded { isLoaded = false }
+      if error != nil { error = nil }
       let task = Task { [weak self] in
         do {
-          for try await update in updates { self?.show(update) }
-        } catch { self?.end(error) }
+          for try await update in updates {
+            // An update of the old query can be on its way when another one is watched.
+            if Task.isCancelled { return }
+            self?.show(update)
+          }
+        } catch {
+          if !Task.isCancelled { self?.end(error) }
+        }
       }
-      self.task.withLock { $0 = task }
+      self.task.withLock { (old) in
+        old?.cancel()
+        old = task
+      }
     }
 
     deinit { task.withLock { $0 }?.cancel() }

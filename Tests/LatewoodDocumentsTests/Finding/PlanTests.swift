@@ -164,7 +164,7 @@ import Testing
     #expect(try store.verify(deep: true).faults == [])
     var uses: [String: Int] = [:]
     var covered = 0
-    let rounds = Effort.count(400, low: 240)
+    let rounds = Effort.count(400, low: 80)
     for round in 0..<rounds {
       // Some documents have expired by then but are not purged.
       if round == rounds / 2 { clock.advance(20) }

@@ -91,5 +91,35 @@ import Testing
       // Waiting for updates does not keep the object alive.
       while reference != nil { await Task.yield() }
     }
+
+    @MainActor @Test func `an observed query can be replaced, and shows no results of the old one`()
+      async throws
+    {
+      let query = movies.query(Movie.self).sorted { $0.title }
+      let observed = ObservedQuery(query)
+      while !observed.isLoaded { await Task.yield() }
+      #expect(observed.values.count == 3)
+      // No update of the old query is shown, whether it was on its way or comes later.
+      for round in 0..<20 {
+        try await movies.save(Movie(title: "Solaris", year: 1900 + round), as: "Solaris")
+        for _ in 0..<round { await Task.yield() }
+        observed.observe(query.where { $0.title == "Brazil" })
+        #expect(!observed.isLoaded && observed.values.count >= 3)
+        while !observed.isLoaded { await Task.yield() }
+        #expect(observed.values.map(\.title) == ["Brazil"])
+        observed.observe(query)
+        while !observed.isLoaded { await Task.yield() }
+        #expect(observed.values.count == 4)
+      }
+      try await movies.delete("Solaris")
+      while observed.values.count == 4 { await Task.yield() }
+      observed.observe(query.where { $0.matches("no such index", "words") })
+      while !observed.isLoaded { await Task.yield() }
+      #expect(observed.error != nil && observed.values.count == 3)
+      observed.observe(query)
+      #expect(observed.error == nil)
+      while !observed.isLoaded { await Task.yield() }
+      #expect(observed.error == nil && observed.values.count == 3)
+    }
   #endif
 }

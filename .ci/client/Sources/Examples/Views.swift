@@ -14,6 +14,14 @@
 
   @propertyWrapper struct State<Value> {
     var wrappedValue: Value
+    var projectedValue: Binding<Value> { Binding() }
+  }
+
+  struct Binding<Value> {}
+
+  extension View {
+    func searchable(text: Binding<String>) -> some View { self }
+    func onChange<Value: Equatable>(of value: Value, _ action: @escaping () -> Void) -> some View { self }
   }
 
   struct Text: View {
