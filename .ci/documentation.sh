@@ -22,6 +22,10 @@ for product in LatewoodStore Latewood LatewoodReplication LatewoodTesting; do
   swift build --target "$product"
   symbols "$product"
   case $product in
+    LatewoodStore)
+      symbols LatewoodFile
+      .ci/reexports.py "$graphs" LatewoodStore LatewoodFile
+      ;;
     Latewood)
       symbols LatewoodDocuments
       .ci/reexports.py "$graphs" Latewood LatewoodDocuments

@@ -65,10 +65,17 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case tooNew = 28
     /// A document id is empty, too long, or has characters that an id cannot have.
     case badDocumentID = 29
+    /// The key does not open the database: it is another key, or the password is wrong. The file is
+    /// not damaged. The number is the status of Couchbase Lite 1.
+    case wrongKey = 401
     /// A text is not valid JSON, or not the JSON of a document.
     case invalidJSON = 17001
     /// Another document has the same values in a unique index.
     case notUnique = 20001
+    /// The database is encrypted, and no key was given.
+    case keyNeeded = 20002
+    /// A key was given for a database that is not encrypted.
+    case notEncrypted = 20003
   }
 
   /// The contents, which never change, so that an error is as small as a reference.
@@ -184,6 +191,10 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case .badDocumentID:
       "Use 1 to 240 bytes of UTF-8 without control characters, not starting with an underscore."
     case .invalidJSON: "Correct the text at that position; a document is one JSON object."
+    case .wrongKey: "Use the key that the database was encrypted with. Nothing was changed."
+    case .keyNeeded: "Open it with its key: set `encryptionKey`."
+    case .notEncrypted:
+      "Open it without a key; `changeEncryptionKey(to:)` encrypts it. Nothing was changed."
     case .notUnique: "Give one of the two documents other values, or create the index without `unique`."
     }
   }

@@ -105,7 +105,7 @@ struct Failure: Error, Equatable {
       case .wrongFormat: (.badInput, "Use the commands for entries, or another file for documents.")
       case .corruptRevisionData, .corruptData: (.damaged, "`latewood verify` lists all other damage.")
       case .notFound: (.no, "")
-      case .tooOld, .tooNew, .notOpen, .notWritable: (.cannotOpen, "")
+      case .tooOld, .tooNew, .notOpen, .notWritable, .keyNeeded, .wrongKey, .notEncrypted: (.cannotOpen, "")
       case .conflict where error.hasOwnAdvice: (.no, own)
       case .conflict: (.no, "Read the document again, and name the revision to replace.")
       case .notUnique: (.no, "Change one of the documents, or drop the index.")
@@ -138,7 +138,8 @@ struct Failure: Error, Equatable {
     case "damaged": .damaged
     case "notADatabase", "tooNew", "emptyFile", "isDirectory", "notFound", "permissionDenied",
       "readOnlyMedia",
-      "alreadyExists", "lockedByOtherProcess", "lockedByThisProcess", "unsupported", "hardLinked":
+      "alreadyExists", "lockedByOtherProcess", "lockedByThisProcess", "unsupported", "hardLinked",
+      "keyNeeded", "wrongKey", "notEncrypted":
       .cannotOpen
     case "keyTooLong", "keyEmpty", "valueTooLarge", "invalidName", "invalidRange": .badInput
     case "noSuchKeyspace": .no
@@ -157,6 +158,9 @@ struct Failure: Error, Equatable {
       "Commands that only read work beside it; those that write wait for it with --wait 30s."
     case .outOfSpace: "Free space on the disk and run it again; earlier commits are not affected."
     case .damaged: whatToDoAboutDamage
+    case .keyNeeded: "Give its key with --password or --key-file FILE."
+    case .wrongKey: "Nothing was changed."
+    case .notEncrypted: "Leave the key out; `latewood encrypt` encrypts a database."
     case .hardLinked: "Remove the other name of the file, or write a new file with `latewood copy`."
     default: error.advice
     }

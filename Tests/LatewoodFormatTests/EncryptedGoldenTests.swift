@@ -16,18 +16,21 @@ import Testing
     var path: String { "Tests/golden-encrypted/\(name).latewood" }
     var expectedPath: String { "Tests/golden-encrypted/\(name).expected.jsonl" }
 
-    init(_ name: String, _ key: EncryptionKey, _ suite: CipherSuite, _ derivation: KeyDerivation) throws {
+    init(
+      _ name: String, _ key: LatewoodFile.EncryptionKey, _ suite: LatewoodFile.CipherSuite,
+      _ derivation: KeyDerivation
+    ) throws {
       self.name = name
       var options = Store.Options()
-      options.encryption = try NewEncryption(key, suite: suite, derivation: derivation)
+      options.encryption = NewEncryption(key, suite: suite, derivation: derivation)
       self.options = options
       store = try GoldenFile.checkpointedStore(options)
     }
 
     static func all() throws -> [EncryptedFile] {
-      let password = EncryptionKey.password(
+      let password = LatewoodFile.EncryptionKey.password(
         Array("correct horse".utf8).withUnsafeBytes { SecretBytes(copying: $0) })
-      let raw = EncryptionKey.raw(
+      let raw = LatewoodFile.EncryptionKey.raw(
         SecretBytes(count: 32) { bytes in for at in 0..<32 { bytes[at] = UInt8(at) } })
       return [
         try EncryptedFile("aes256-raw", raw, .aes256, .raw),
@@ -65,7 +68,7 @@ import Testing
       #expect(try store.verify().faults == [], "\(file.name)")
       try store.close()
       var wrong = Store.Options()
-      wrong.encryption = try NewEncryption(.raw(SecretBytes(count: 32) { _ in }))
+      wrong.encryption = NewEncryption(.raw(SecretBytes(count: 32) { _ in }))
       #expect(throws: StoreError.self) { try Store.open(at: path, mode: .readOnly, options: wrong) }
     }
   }

@@ -64,7 +64,8 @@ import Testing
     #expect(
       document.tables["units"]?.map { $0.prefix(2).joined(separator: " ") }
         == kinds.map { "\($0) \($0.rawValue)" })
-    #expect(document.tables["suites"]?.map { $0[0] } == CipherSuite.allCases.map { "\($0.rawValue)" })
+    #expect(
+      document.tables["suites"]?.map { $0[0] } == LatewoodFile.CipherSuite.allCases.map { "\($0.rawValue)" })
     #expect(document.tables["derivations"]?.map { $0[0] } == ["0", "1", "2"])
   }
 

@@ -40,6 +40,7 @@ public final class Database: Sendable {
   /// - `reading` has no effect.
   /// - `lockTimeout` has none either, except while the first open itself still waits.
   /// - `onEvent` has no effect.
+  /// - `encryptionKey` must be the key of the database. `cipherSuite` has no effect.
   /// - `compaction`: the default accepts the policy of the first open; any other policy is refused
   ///   unless it is the same.
   public struct Configuration: Sendable {
@@ -78,6 +79,22 @@ public final class Database: Sendable {
     /// arrives after the database has been closed, perhaps after `close` has returned.
     public var onEvent: (@Sendable (StoreEvent) -> Void)?
 
+    /// The key of an encrypted database. A database that is created with a key is encrypted; an
+    /// existing one opens only with its key. Default: nil. See <doc:EncryptingADatabase>.
+    ///
+    /// ```swift
+    /// var configuration = Database.Configuration()
+    /// configuration.encryptionKey = .password("correct horse battery staple")
+    /// let database = try await Database.open(at: "diary.latewood", configuration: configuration)
+    /// ```
+    ///
+    /// A second handle in this process needs the key too. A database in memory is not encrypted.
+    public var encryptionKey: EncryptionKey? = Store.Options().encryptionKey
+    /// The ciphers of a database that is encrypted by this open, or later by
+    /// `Database.changeEncryptionKey`. An encrypted file states its
+    /// own. Default: `.aes256`. `.chaCha20` is about twice as fast.
+    public var cipherSuite: CipherSuite = Store.Options().cipherSuite
+
     /// Creates the default settings.
     public init() {}
   }
@@ -114,7 +131,8 @@ public final class Database: Sendable {
   ///   while another thread closes it; `wrongFormat`, `tooNew`,
   ///   `corruptData`, `notWritable`, `inputOutput`; `conflict` if a new database was asked for and
   ///   the file exists; `invalidParameter` if it is open in this process with another compaction
-  ///   policy.
+  ///   policy; `keyNeeded`, `wrongKey` or `notEncrypted` if ``Configuration/encryptionKey`` does
+  ///   not fit the file.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, configuration: Configuration = Configuration()
   ) throws -> Database {
@@ -170,7 +188,7 @@ public final class Database: Sendable {
   }
 
   /// Deletes a database that is not open for writing, and its lock file. Returns false if there was
-  /// none. Readers that have it open can continue.
+  /// none. Readers that have it open can continue. The key of an encrypted database is not needed.
   ///
   /// - Throws: ``DatabaseError`` `busy` if it is open for writing, here or in another process;
   ///   `wrongFormat` if the file is not a database.
@@ -190,10 +208,24 @@ public final class Database: Sendable {
   /// - Throws: ``DatabaseError`` `notFound`; `conflict` if there is a file at `target`; `busy` if
   ///   another process is creating a database at `target`; `inputOutput`, `notWritable`.
   public static func copy(from source: String, to target: String) throws {
-    try naming(source) { () throws(DatabaseError) in
-      let original = try DocumentStore.open(at: source, mode: .readOnly)
+    try copy(from: source, to: target, encryptionKey: Configuration().encryptionKey)
+  }
+
+  /// Installs a prebuilt database that is encrypted, and whose copy has the same key. Otherwise
+  /// like ``copy(from:to:)-1f2b3``. To give the copy another key, open it and call
+  /// `changeEncryptionKey` with `renewingFileKey`.
+  ///
+  /// - Parameters:
+  ///   - source: the path of the database to copy.
+  ///   - target: the path of the new database.
+  ///   - encryptionKey: the key of the database to copy; nil if it is not encrypted.
+  /// - Throws: the errors of the form without a key; ``DatabaseError`` `keyNeeded`, `wrongKey` or
+  ///   `notEncrypted` if the key does not fit the source.
+  public static func copy(
+    from source: String, to target: String, encryptionKey: EncryptionKey?
+  ) throws {
+    try withSource(source, encryptionKey) { (original) throws(DatabaseError) in
       try original.install(at: target)
-      try original.close()
     }
   }
 
@@ -219,9 +251,34 @@ public final class Database: Sendable {
   ///   the file at `path` is not a database; `tooNew`; `corruptData` if the source is damaged;
   ///   `inputOutput`, `notWritable`. The old database is then unchanged.
   public static func replace(at path: String, with source: String) throws {
-    try naming(source) { () throws(DatabaseError) in
-      let original = try DocumentStore.open(at: source, mode: .readOnly)
+    try replace(at: path, with: source, encryptionKey: Configuration().encryptionKey)
+  }
+
+  /// Replaces a closed database with a copy of another one that is encrypted. The copy has the same
+  /// key. The key of the old database is not needed. Otherwise like ``replace(at:with:)-89x3l``.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the database to replace.
+  ///   - source: the path of the database to copy.
+  ///   - encryptionKey: the key of the database to copy; nil if it is not encrypted.
+  /// - Throws: the errors of the form without a key; ``DatabaseError`` `keyNeeded`, `wrongKey` or
+  ///   `notEncrypted` if the key does not fit the source. The old database is then unchanged.
+  public static func replace(
+    at path: String, with source: String, encryptionKey: EncryptionKey?
+  ) throws {
+    try withSource(source, encryptionKey) { (original) throws(DatabaseError) in
       try original.replace(at: path)
+    }
+  }
+
+  private static func withSource(
+    _ path: String, _ key: EncryptionKey?, _ body: (DocumentStore) throws(DatabaseError) -> Void
+  ) throws(DatabaseError) {
+    try naming(path) { () throws(DatabaseError) in
+      var options = DocumentOptions()
+      options.store.encryptionKey = key
+      let original = try DocumentStore.open(at: path, mode: .readOnly, options: options)
+      try body(original)
       try original.close()
     }
   }
@@ -354,6 +411,8 @@ extension Database.Configuration {
     options.store.reading = reading
     options.store.lockTimeout = lockTimeout
     options.store.onEvent = onEvent
+    options.store.encryptionKey = encryptionKey
+    options.store.cipherSuite = cipherSuite
     options.depth = max(1, revisionDepth)
     options.format = documentFormat
     return options

@@ -21,6 +21,12 @@ public typealias Durability = LatewoodStore.Durability
 /// ``DocumentCollection/insert(_:history:isDeleted:)-3jjj3`` stores, are never refused.
 public typealias UniquenessCheck = LatewoodDocuments.UniquenessCheck
 
+/// The key that opens an encrypted database: see ``Database/Configuration/encryptionKey``.
+public typealias EncryptionKey = LatewoodStore.EncryptionKey
+
+/// The ciphers of an encrypted database: see ``Database/Configuration/cipherSuite``.
+public typealias CipherSuite = LatewoodStore.CipherSuite
+
 /// The progress of a compaction.
 public typealias CompactionProgress = LatewoodStore.CompactionProgress
 

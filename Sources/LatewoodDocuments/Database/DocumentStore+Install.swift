@@ -3,7 +3,8 @@ import LatewoodStore
 
 extension DocumentStore {
   /// Writes a compact copy of this database to a path where no file exists: without superseded
-  /// bodies and unused blobs, with a new identity, owned and writable by the current user.
+  /// bodies and unused blobs, with a new identity, owned and writable by the current user. The copy
+  /// of an encrypted database is encrypted with the same key.
   ///
   /// Before anyone can open the copy, it gets its new identity, is swept and is compacted once
   /// more, at a path that `Store.install` chooses. After a crash at any moment, the copy either
@@ -46,6 +47,7 @@ extension DocumentCore {
     var options = options
     options.expiresByItself = false
     options.store.compaction = .manual
+    options.store.encryptionKey = store.fileKey
     let copy = try DocumentStore.open(at: path, on: volume, mode: .openExisting, options: options)
     try copy.renewIdentity()
     try copy.compact()

@@ -72,7 +72,8 @@ package final class DocumentStore: Sendable {
   /// - Throws: ``DatabaseError``: any error of the store; `wrongFormat` if the file does not hold
   ///   documents; `tooNew`; `conflict` if the file is shared and `mode` is `createNew`;
   ///   `invalidParameter` if the file is shared and `options` asks for a compaction policy that is
-  ///   neither the default nor the policy of the first open.
+  ///   neither the default nor the policy of the first open. The key must fit the file even if it
+  ///   is shared.
   package static func open(
     at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions(),
     waiting wait: LockWait? = nil
@@ -81,7 +82,9 @@ package final class DocumentStore: Sendable {
     let name = try resolved(path)
     if mode == .readOnly {
       if let core = try OpenStores.shared.shareExisting(name) {
-        return DocumentStore(core, isReadOnly: true, options)
+        let store = DocumentStore(core, isReadOnly: true, options)
+        try store.check(options.store.encryptionKey)
+        return store
       }
       return try open(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: nil)
     }
@@ -93,6 +96,7 @@ package final class DocumentStore: Sendable {
     }
     let store = DocumentStore(core, isReadOnly: false, options)
     guard isNew else {
+      try store.check(options.store.encryptionKey)
       if mode == .createNew {
         throw DatabaseError(.conflict, "there is a database already, and it is open")
       }
@@ -113,7 +117,10 @@ package final class DocumentStore: Sendable {
   package static func inMemory(
     options: DocumentOptions = DocumentOptions()
   ) throws(DatabaseError) -> DocumentStore {
-    try open(at: "memory", on: MemoryVolume(), mode: .createNew, options: options, sharedPath: nil)
+    var options = options
+    options.store.encryptionKey = nil
+    return try open(
+      at: "memory", on: MemoryVolume(), mode: .createNew, options: options, sharedPath: nil)
   }
 
   /// Opens a database on any volume, without sharing: used for simulated disks.
@@ -142,7 +149,10 @@ package final class DocumentStore: Sendable {
         at: path, on: volume, mode: mode, options: options.store, environment: options.environment,
         waiting: wait)
     }
-    let core = try DocumentCore(store, options: options, sharedPath: sharedPath)
+    var kept = options
+    // The open file has its own key; the caller's is not needed again.
+    kept.store.encryptionKey = nil
+    let core = try DocumentCore(store, options: kept, sharedPath: sharedPath)
     core.prepareCompactions()
     return core
   }
@@ -196,6 +206,27 @@ package final class DocumentStore: Sendable {
   }
 
   private var usual: BatchDurability { BatchDurability(usual: durability) }
+
+  // MARK: Encryption
+
+  /// Checks that a caller's key opens the file, which is already open.
+  private func check(_ key: EncryptionKey?) throws(DatabaseError) {
+    // The key that all databases of a test have.
+    if key == Store.Options().encryptionKey, !core.store.isEncrypted { return }
+    try DatabaseError.typed { try core.store.check(key) }
+  }
+
+  package var isEncrypted: Bool { core.store.isEncrypted }
+
+  /// Encrypts the file, decrypts it, or changes its key: see `Store.changeEncryptionKey`.
+  package func changeEncryptionKey(
+    to key: EncryptionKey?, renewingFileKey: Bool
+  ) throws(DatabaseError) {
+    let core = try openedForWriting()
+    try DatabaseError.typed {
+      try core.store.changeEncryptionKey(to: key, renewingFileKey: renewingFileKey)
+    }
+  }
 
   // MARK: Facts
 

@@ -88,23 +88,19 @@ package final class BackupFile {
     do throws(StorageError) {
       // After a failed sync the cache may hold bytes that never reached the disk.
       device.dropCache(0..<UInt64.max)
-      var header = try headerOfBackup(device, path)
+      let header = try headerOfBackup(device, path)
       guard header.databaseID == source.header.databaseID else {
         throw foreign(path, "there is another database")
       }
-      guard header.suite == source.header.suite else {
-        throw foreign(path, "only one of the file there and the database is encrypted, or with other ciphers")
-      }
-      let cipher = source.secret?.cipher(of: header, source.environment)
-      if let cipher { header.unlock(with: cipher) }
-      let used = cipher == nil ? device : DatabaseFile.encrypted(device)
-      let mapping = try MappedFile(used, covering: try device.size(), cipher: cipher)
-      let opened = DatabaseFile.Opened(device: used, header: header, mapping: mapping, fileLock: nil)
+      let file = try unlocked(device, header, of: source, path)
+      let mapping = try MappedFile(file.device, covering: try device.size(), cipher: file.cipher)
+      let opened = DatabaseFile.Opened(
+        device: file.device, header: file.header, mapping: mapping, fileLock: nil, wrap: file.wrap)
       let log = DatabaseFile(opened, on: source.volume, path: path, environment: source.environment)
       guard let end = try log.endOfBackup() else {
         throw foreign(path, "the file there is not a backup, or has been written to since")
       }
-      guard header == source.header else {
+      guard file.header == source.header else {
         log.close()
         return nil
       }
@@ -117,6 +113,18 @@ package final class BackupFile {
     } catch {
       device.close()
       throw error
+    }
+  }
+
+  private static func unlocked(
+    _ device: any Device, _ header: FileHeader, of source: DatabaseFile, _ path: String
+  ) throws(StorageError) -> DatabaseFile.Unlocked {
+    do throws(StorageError) {
+      return try DatabaseFile.unlocked(device, header, source.fileKey, source.environment)
+    } catch {
+      guard [.keyNeeded, .wrongKey, .notEncrypted].contains(error.kind) else { throw error }
+      throw foreign(
+        path, "the backup there was made before the database was encrypted or decrypted, or with another key")
     }
   }
 
@@ -233,8 +241,11 @@ package final class BackupFile {
     guard let (record, frame) = try source.checkpoint(at: checkpoint, in: copied),
       record.replay.offset >= leastReplay
     else { throw StorageError.damaged(at: checkpoint, "the checkpoint at this offset is not sound") }
-    // A new file gets both slots together, because it is not yet at its path.
-    for _ in 0..<(isIncremental ? 1 : 2) {
+    // A new file gets both slots together, because it is not yet at its path. An existing one gets
+    // both, one after the other, if the key that opens the database has changed.
+    let writesBoth = existing.map { $0.slots.wrap != source.slots.wrap } ?? true
+    for number in 0..<(writesBoth ? 2 : 1) {
+      if isIncremental, number > 0 { try device.sync() }
       slotGeneration += 1
       var slot = RootSlot(generation: slotGeneration, time: source.environment.now())
       slot.checkpointOffset = checkpoint

@@ -32,18 +32,9 @@ extension DatabaseFile {
     on volume: any Volume, path: String, readOnly: Bool, environment: Environment,
     key: EncryptionKey? = nil, waiting wait: LockWait = .none
   ) throws(StorageError) -> DatabaseFile {
-    try open(
-      on: volume, path: path, readOnly: readOnly, environment: environment, credential: key.map { .key($0) },
-      waiting: wait)
-  }
-
-  static func open(
-    on volume: any Volume, path: String, readOnly: Bool, environment: Environment,
-    credential: FileCredential?, waiting wait: LockWait = .none
-  ) throws(StorageError) -> DatabaseFile {
     while true {
       do throws(StorageError) {
-        return try openOnce(on: volume, path: path, readOnly: readOnly, environment, credential, wait)
+        return try openOnce(on: volume, path: path, readOnly: readOnly, environment, key, wait)
       } catch {
         // The lock file was free, but the file itself is still locked, or was just replaced: its
         // writer is closing it. No call waits for that.
@@ -54,7 +45,7 @@ extension DatabaseFile {
 
   private static func openOnce(
     on volume: any Volume, path: String, readOnly: Bool, _ environment: Environment,
-    _ credential: FileCredential?, _ wait: LockWait
+    _ key: EncryptionKey?, _ wait: LockWait
   ) throws(StorageError) -> DatabaseFile {
     let path = try volume.resolved(path)
     // Checked before locking, which would leave a lock file for a database that does not exist.
@@ -73,7 +64,7 @@ extension DatabaseFile {
           try claim(device, path, on: volume)
           removeLeftovers(of: path, on: volume)
         }
-        let file = try unlocked(device, try readHeader(device, path), credential, environment)
+        let file = try unlocked(device, try readHeader(device, path), key, environment)
         let mapping = try MappedFile(
           file.device, covering: try device.size(), ahead: readOnly ? 0 : LogMapping.ahead,
           cipher: file.cipher)

@@ -54,10 +54,12 @@ extension DatabaseFile {
   }
 
   /// Opens, read-only, the file that is now at this file's path. Call `recover` on it first.
+  ///
+  /// Throws `keyNeeded`, `wrongKey` or `notEncrypted` if another process has encrypted or decrypted
+  /// it since, or has given it a new key.
   package func reopened() throws(StorageError) -> DatabaseFile {
     try DatabaseFile.open(
-      on: volume, path: path, readOnly: true, environment: environment,
-      credential: secret.map { .fileKey($0.fileKey) })
+      on: volume, path: path, readOnly: true, environment: environment, key: fileKey)
   }
 
   private func isStillInPlace() throws(StorageError) -> Bool {

@@ -15,6 +15,14 @@ import LatewoodDevice
 /// After a crash at any point, NAME is the complete old file or the complete new one;
 /// `removeLeftovers` removes everything else.
 extension DatabaseFile {
+  /// How a file that replaces another one is encrypted.
+  package enum ReplacementEncryption: Sendable {
+    /// Like the other one, with the same key.
+    case same
+    /// With a new key; not at all if nil.
+    case changed(NewEncryption?)
+  }
+
   private static let replacementSuffix = ".compacting"
   /// Permission bits that let the owner read and write.
   static let ownerWrites: UInt16 = 0o600
@@ -27,11 +35,19 @@ extension DatabaseFile {
   ///
   /// Throws `fileMoved`, `hardLinked`; `permissionDenied` if it cannot be given the owner of this
   /// file; and errors of the volume and the device.
-  package func createReplacement() throws(StorageError) -> DatabaseFile {
+  /// - Parameter encryption: how the new file is encrypted; default: like this one, with its key.
+  package func createReplacement(
+    encryption: ReplacementEncryption = .same
+  ) throws(StorageError) -> DatabaseFile {
     try checkWriting()
     guard let lock = frames.fileLock else { throw StorageError(.readOnly, "the file was opened for reading") }
     try checkPathAndLinks()
-    let file = try createBeside(path, lock, of: header.databaseID)
+    let secret =
+      switch encryption {
+      case .same: secret
+      case .changed(let new): try new?.secret(environment: environment)
+      }
+    let file = try createBeside(path, lock, of: header.databaseID, secret)
     // The lock stays with the file at the path.
     file.lifetime.isLockElsewhere = true
     return file
@@ -67,7 +83,7 @@ extension DatabaseFile {
     let lock = try volume.lockForWriting(path)
     do throws(StorageError) {
       try DatabaseFile.refuseExisting(path, on: volume)
-      return try createBeside(path, lock, of: nil)
+      return try createBeside(path, lock, of: nil, secret)
     } catch {
       lock.unlock()
       throw error
@@ -75,7 +91,7 @@ extension DatabaseFile {
   }
 
   private func createBeside(
-    _ path: String, _ lock: any FileLock, of databaseID: DatabaseID?
+    _ path: String, _ lock: any FileLock, of databaseID: DatabaseID?, _ secret: FileSecret?
   ) throws(StorageError) -> DatabaseFile {
     let unfinished = SideName.path(path, DatabaseFile.replacementSuffix)
     try volume.removeIfPresent(unfinished)

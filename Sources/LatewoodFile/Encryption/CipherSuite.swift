@@ -1,11 +1,14 @@
 import LatewoodBytes
 import LatewoodCrypto
 
-/// The ciphers of an encrypted file: FORMAT.md, section 14. The raw values are on disk.
-package enum CipherSuite: UInt8, Sendable, CaseIterable {
-  /// AES-256 in counter mode, with Poly1305.
+/// The ciphers of an encrypted file: FORMAT.md, section 14.
+///
+/// Both use keys of 256 bits, and authenticate every part of the file.
+// The raw values are on disk.
+public enum CipherSuite: UInt8, Sendable, CaseIterable {
+  /// AES-256 in counter mode, with Poly1305: the default.
   case aes256 = 1
-  /// XChaCha20-Poly1305, which is several times faster in software.
+  /// XChaCha20-Poly1305, which is about twice as fast in software.
   case chaCha20 = 2
 }
 

@@ -1,12 +1,72 @@
 import LatewoodBytes
 import LatewoodCrypto
 
-/// The key with which a caller opens an encrypted file.
-package enum EncryptionKey: Sendable, Equatable {
-  /// A password. The file states how the key is derived from it.
-  case password(SecretBytes)
-  /// 32 random bytes.
-  case raw(SecretBytes)
+/// The key that opens an encrypted file: a password, or 32 random bytes.
+///
+/// ```swift
+/// var options = Store.Options()
+/// options.encryptionKey = .password("correct horse battery staple")
+/// ```
+///
+/// A file is encrypted with a random key of its own, which is stored in the file, encrypted with
+/// this one. The memory of a key is overwritten when its last copy is released, and no description
+/// of a key contains its bytes.
+public struct EncryptionKey: Sendable, Equatable {
+  package enum Kind: Sendable, Equatable {
+    /// A password. The file states how the key is derived from it.
+    case password(SecretBytes)
+    /// 32 random bytes.
+    case raw(SecretBytes)
+    /// The key of the file itself, which this process has had open.
+    case fileKey(SecretBytes)
+  }
+
+  package let kind: Kind
+
+  package init(_ kind: Kind) { self.kind = kind }
+
+  /// A password. Its UTF-8 is used as it is, so programs that accept passwords with accents should
+  /// normalize them in the same way everywhere.
+  ///
+  /// Every open derives a key from it, which is made to be slow, so that an attacker who has the
+  /// file can try only few passwords: about 0.2 seconds and 64 MiB of memory. A password that can
+  /// be guessed does not protect a file.
+  public static func password(_ password: String) -> EncryptionKey {
+    var password = password
+    return .password(password.withUTF8 { SecretBytes(copying: UnsafeRawBufferPointer($0)) })
+  }
+
+  /// A key of 32 bytes, which must be random. It is used without a slow derivation, so opening
+  /// takes no longer than for a file that is not encrypted.
+  ///
+  /// A key of another length opens nothing: creating or opening a file with it throws `wrongKey`.
+  public static func raw(_ bytes: some Collection<UInt8>) -> EncryptionKey {
+    .raw(
+      SecretBytes(count: bytes.count) { target in
+        // One byte at a time, so that no other copy is made.
+        for (index, byte) in bytes.enumerated() { target[index] = byte }
+      })
+  }
+
+  package static func password(_ password: SecretBytes) -> EncryptionKey {
+    EncryptionKey(.password(password))
+  }
+
+  package static func raw(_ bytes: SecretBytes) -> EncryptionKey { EncryptionKey(.raw(bytes)) }
+}
+
+extension EncryptionKey: CustomStringConvertible, CustomReflectable {
+  /// The kind of the key, without its bytes.
+  public var description: String {
+    switch kind {
+    case .password: "a password"
+    case .raw: "a raw key"
+    case .fileKey: "the key of a file"
+    }
+  }
+
+  /// A mirror that does not show the bytes of the key.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The way in which the key that encrypts a file's key is made from an ``EncryptionKey``.
@@ -41,7 +101,7 @@ package enum KeyDerivation: Sendable, Equatable {
 
   /// Returns 32 bytes; nil if the key is of the wrong kind, and so cannot be the right one.
   func derive(_ key: EncryptionKey, salt: UnsafeRawBufferPointer) throws(StorageError) -> SecretBytes? {
-    switch (self, key) {
+    switch (self, key.kind) {
     case (.raw, .raw(let bytes)): return bytes.count == 32 ? bytes : nil
     case (.argon2id(let function), .password(let password)):
       return try password.withUnsafeBytes { (password) throws(StorageError) in

@@ -7,18 +7,13 @@ import LatewoodDevice
 package struct NewEncryption: Sendable, Equatable {
   package var key: EncryptionKey
   package var suite: CipherSuite
-  package var derivation: KeyDerivation
+  /// How the key is made from a password; nil for the default.
+  package var derivation: KeyDerivation?
 
-  /// - Parameter derivation: how the key is made from a password; nil for the default.
-  package init(
-    _ key: EncryptionKey, suite: CipherSuite = .aes256, derivation: KeyDerivation? = nil
-  ) throws(StorageError) {
+  package init(_ key: EncryptionKey, suite: CipherSuite = .aes256, derivation: KeyDerivation? = nil) {
     self.key = key
     self.suite = suite
-    switch key {
-    case .raw: self.derivation = .raw
-    case .password: self.derivation = if let derivation { derivation } else { try .usual }
-    }
+    self.derivation = derivation
   }
 
   #if DEBUG
@@ -26,19 +21,27 @@ package struct NewEncryption: Sendable, Equatable {
     package static let usual: NewEncryption? = {
       let suites = ["aes256": CipherSuite.aes256, "chacha20": .chaCha20]
       let name = CurrentProcess.environmentVariable("LATEWOOD_ENCRYPTION") ?? ""
-      return suites[name].map { suite in
-        NewEncryption(key: .raw(SecretBytes(count: 32) { _ in }), suite: suite, derivation: .raw)
-      }
+      return suites[name].map { NewEncryption(.raw(SecretBytes(count: 32) { _ in }), suite: $0) }
     }()
-
-    private init(key: EncryptionKey, suite: CipherSuite, derivation: KeyDerivation) {
-      self.key = key
-      self.suite = suite
-      self.derivation = derivation
-    }
   #else
     package static let usual: NewEncryption? = nil
   #endif
+
+  /// Encrypts the key of a file. Throws `wrongKey` if this key cannot open any file.
+  func wrap(
+    _ fileKey: SecretBytes, suite: CipherSuite, _ environment: Environment
+  ) throws(StorageError) -> KeyWrap {
+    var used = derivation
+    if used == nil {
+      switch key.kind {
+      case .raw: used = .raw
+      case .password: used = try .usual
+      case .fileKey: break
+      }
+    }
+    guard let used else { throw StorageError(.wrongKey, "a new file needs a password or a raw key") }
+    return try KeyWrap(fileKey, suite: suite, with: key, by: used, random: environment.random)
+  }
 
   /// Returns a new key for a file, encrypted with `key`.
   func secret(environment: Environment) throws(StorageError) -> FileSecret {
@@ -46,8 +49,8 @@ package struct NewEncryption: Sendable, Equatable {
       guard let base = bytes.baseAddress else { return }
       for word in 0..<4 { base.set(environment.random(), at: word * 8) }
     }
-    let wrap = try KeyWrap(fileKey, suite: suite, with: key, by: derivation, random: environment.random)
-    return FileSecret(suite: suite, fileKey: fileKey, wrap: wrap)
+    return FileSecret(
+      suite: suite, fileKey: fileKey, wrap: try wrap(fileKey, suite: suite, environment))
   }
 }
 
@@ -64,19 +67,32 @@ struct FileSecret: Sendable {
   }
 }
 
-/// The credential with which a file is opened.
-enum FileCredential: Sendable {
-  /// The key of the caller.
-  case key(EncryptionKey)
-  /// The key of the file itself, which this process has had open.
-  case fileKey(SecretBytes)
-}
-
 extension DatabaseFile {
   /// The secret of an encrypted file; nil for any other.
   var secret: FileSecret? {
     guard let cipher = mapping.cipher, let wrap = slots.wrap else { return nil }
     return FileSecret(suite: cipher.suite, fileKey: cipher.fileKey, wrap: wrap)
+  }
+
+  /// Whether the file is encrypted.
+  package var isEncrypted: Bool { header.suite != nil }
+
+  /// The key with which this process can open this file again, and every file that was written from
+  /// it with the same key; nil if the file is not encrypted.
+  package var fileKey: EncryptionKey? { mapping.cipher.map { EncryptionKey(.fileKey($0.fileKey)) } }
+
+  /// Checks that a caller's key opens this file. Throws `keyNeeded`, `wrongKey`, `notEncrypted`,
+  /// and the errors of a derivation. From any thread.
+  package func check(_ key: EncryptionKey?) throws(StorageError) {
+    guard let secret else {
+      if key != nil { throw DatabaseFile.notEncrypted }
+      return
+    }
+    guard let key else { throw DatabaseFile.keyNeeded }
+    if case .fileKey(secret.fileKey) = key.kind { return }
+    guard try secret.wrap.unwrapped(by: key, suite: secret.suite) != nil else {
+      throw DatabaseFile.wrongKey(key)
+    }
   }
 
   /// Encrypts the key of this file with another key. The slots that are written afterwards have it;
@@ -87,9 +103,7 @@ extension DatabaseFile {
   /// - Returns: what `restoreWrap` takes to undo this.
   package func replaceWrap(with encryption: NewEncryption) throws(StorageError) -> KeyWrap {
     guard let secret else { throw StorageError(.notEncrypted, "the file is not encrypted", path: path) }
-    slots.wrap = try KeyWrap(
-      secret.fileKey, suite: secret.suite, with: encryption.key, by: encryption.derivation,
-      random: environment.random)
+    slots.wrap = try encryption.wrap(secret.fileKey, suite: secret.suite, environment)
     return secret.wrap
   }
 
@@ -104,27 +118,70 @@ extension DatabaseFile {
     var wrap: KeyWrap?
   }
 
+  private static let notEncrypted = StorageError(
+    .notEncrypted, "the file is not encrypted, but a key was given")
+  private static let keyNeeded = StorageError(.keyNeeded, "the file is encrypted, and no key was given")
+
+  private static func wrongKey(_ key: EncryptionKey) -> StorageError {
+    switch key.kind {
+    case .password: StorageError(.wrongKey, "the password is wrong")
+    case .raw(let bytes) where bytes.count != 32:
+      StorageError(.wrongKey, "a raw key has 32 bytes, not \(bytes.count)")
+    case .raw: StorageError(.wrongKey, "the key is wrong")
+    case .fileKey:
+      StorageError(.wrongKey, "the file was encrypted with a new key since it was opened")
+    }
+  }
+
   /// Returns the secret for reading and writing a file with this header.
   ///
   /// Throws `keyNeeded`, `wrongKey`, `notEncrypted`, `damaged` if both copies of the encrypted key
   /// are, and the errors of a derivation.
   static func unlocked(
-    _ device: any Device, _ header: FileHeader, _ credential: FileCredential?, _ environment: Environment
+    _ device: any Device, _ header: FileHeader, _ key: EncryptionKey?, _ environment: Environment
   ) throws(StorageError) -> Unlocked {
     guard let suite = header.suite else {
-      guard credential == nil else {
-        throw StorageError(.notEncrypted, "the file is not encrypted, but a key was given")
-      }
+      guard key == nil else { throw notEncrypted }
       return Unlocked(device: device, header: header)
     }
-    guard let credential else {
-      throw StorageError(.keyNeeded, "the file is encrypted, and no key was given")
-    }
-    let secret = try unwrap(try wraps(in: device, header), suite, credential)
+    guard let key else { throw keyNeeded }
+    let secret = try unwrap(try wraps(in: device, header), suite, key)
     var header = header
     let cipher = secret.cipher(of: header, environment)
     header.unlock(with: cipher)
+    if case .fileKey = key.kind, try !opensSlots(of: device, header) { throw wrongKey(key) }
     return Unlocked(device: encrypted(device), header: header, cipher: cipher, wrap: secret.wrap)
+  }
+
+  /// Returns false if there are slots with the right checksum, but another key encrypted them.
+  private static func opensSlots(of device: any Device, _ header: FileHeader) throws(StorageError) -> Bool {
+    try withScratch(2 * FileLayout.slotBlockLength) { blocks throws(StorageError) in
+      let count = try device.read(into: blocks, at: FileLayout.slotOffset(0))
+      var isForged = false
+      for index in 0..<2 {
+        let start = min(index * FileLayout.slotBlockLength, count)
+        let bytes = UnsafeRawBufferPointer(rebasing: blocks[start..<count])
+        do throws(StorageError) {
+          _ = try RootSlot.decode(from: bytes, index: index, codec: header.codec)
+          return true
+        } catch {
+          isForged = isForged || error == UnitCodec.forged(at: FileLayout.slotOffset(index))
+        }
+      }
+      return !isForged
+    }
+  }
+
+  /// Returns the header of an encrypted file with a codec that opens its units, and the cipher,
+  /// which the caller keeps as long as the codec: for readers without a `DatabaseFile`.
+  ///
+  /// Throws `keyNeeded`, `wrongKey`, `notEncrypted`, `damaged` if both copies of the encrypted key
+  /// are, and the errors of a derivation.
+  package static func unlocked(
+    _ header: FileHeader, of device: any Device, by key: EncryptionKey?
+  ) throws(StorageError) -> (header: FileHeader, cipher: FileCipher?) {
+    let unlocked = try unlocked(device, header, key, .system)
+    return (unlocked.header, unlocked.cipher)
   }
 
   /// Returns the copies of the encrypted key whose checksums are right; at least one.
@@ -151,17 +208,16 @@ extension DatabaseFile {
   /// Decrypts the key of a file. While a password is being changed, the copies differ, and either
   /// password opens the file.
   private static func unwrap(
-    _ wraps: [KeyWrap], _ suite: CipherSuite, _ credential: FileCredential
+    _ wraps: [KeyWrap], _ suite: CipherSuite, _ key: EncryptionKey
   ) throws(StorageError) -> FileSecret {
-    switch credential {
-    case .fileKey(let fileKey): return FileSecret(suite: suite, fileKey: fileKey, wrap: wraps[0])
-    case .key(let key):
-      for wrap in wraps {
-        guard let fileKey = try wrap.unwrapped(by: key, suite: suite) else { continue }
-        return FileSecret(suite: suite, fileKey: fileKey, wrap: wrap)
-      }
-      throw StorageError(.wrongKey, "the key does not open the file")
+    if case .fileKey(let fileKey) = key.kind {
+      return FileSecret(suite: suite, fileKey: fileKey, wrap: wraps[0])
     }
+    for wrap in wraps {
+      guard let fileKey = try wrap.unwrapped(by: key, suite: suite) else { continue }
+      return FileSecret(suite: suite, fileKey: fileKey, wrap: wrap)
+    }
+    throw wrongKey(key)
   }
 
   /// Returns the device through which an encrypted file is read: with its own memory, which has the

@@ -39,7 +39,7 @@ package struct KeyWrap: Sendable, Equatable {
       for word in 0..<KeyWrap.saltLength / 8 { base.set(random(), at: Offset.salt + word * 8) }
     }
     guard let cipher = try KeyWrap.cipher(bytes, suite, key, derivation, random) else {
-      throw StorageError(.unsupported, "a raw key has 32 bytes, and only passwords are derived")
+      throw StorageError(.wrongKey, "a raw key has 32 bytes, and only passwords are derived")
     }
     bytes.withUnsafeMutableBytes { bytes in
       fileKey.withUnsafeBytes { fileKey in

@@ -1,15 +1,20 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 
 /// The two root slots of an open file: FORMAT.md, section 4.
 ///
-/// Thread safety: `read` from any thread. Everything else belongs to the thread that checkpoints,
-/// and before that to recovery.
+/// Thread safety: `read` and `wrap` from any thread. Everything else belongs to the thread that
+/// checkpoints, and before that to recovery.
 final class RootSlots {
   private let device: any Device
   private let codec: UnitCodec
+  private let keyWrap: Guarded<KeyWrap?>
   /// The encrypted key of an encrypted file, which is written with each slot; nil for any other.
-  var wrap: KeyWrap?
+  var wrap: KeyWrap? {
+    get { keyWrap.withLock { $0 } }
+    set { keyWrap.withLock { $0 = newValue } }
+  }
   /// The generation of the newest root slot.
   private(set) var generation: UInt64 = 0
   /// The offset of the oldest checkpoint frame whose tree can still be read, as in the newest root
@@ -19,7 +24,7 @@ final class RootSlots {
   init(of device: any Device, codec: UnitCodec, wrap: KeyWrap?) {
     self.device = device
     self.codec = codec
-    self.wrap = wrap
+    keyWrap = Guarded(wrap)
   }
 
   /// Returns the slots whose own bytes are valid, the newest first.

@@ -15,7 +15,7 @@ extension Engine {
   ) throws(StorageError) -> CompactionReport {
     if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
     return try rewrite(
-      joins: true, isAutomatic: isAutomatic, unless: isCancelled, bytesPerSecond, progress,
+      .compaction, isAutomatic: isAutomatic, unless: isCancelled, bytesPerSecond, progress,
       into: { () throws(StorageError) in try file.createReplacement() })
   }
 
@@ -24,33 +24,54 @@ extension Engine {
     to path: String, bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?
   ) throws(StorageError) -> CompactionReport {
     try rewrite(
-      joins: false, isAutomatic: false, unless: { false }, bytesPerSecond, progress,
+      .copy, isAutomatic: false, unless: { false }, bytesPerSecond, progress,
       into: { () throws(StorageError) in try file.createCopy(at: path) })
   }
 
+  /// Runs a compaction into a file that is encrypted in another way, on this thread.
+  func rewrite(encryption: DatabaseFile.ReplacementEncryption) throws(StorageError) {
+    _ = try rewrite(
+      .encryption, isAutomatic: false, unless: { false }, nil, nil,
+      into: { () throws(StorageError) in try file.createReplacement(encryption: encryption) })
+  }
+
+  /// The purpose for which the live data is written again.
+  private enum Purpose {
+    case compaction, encryption, copy
+
+    /// Whether the new file replaces the old one, for which writers may have to wait.
+    var replaces: Bool { self != .copy }
+  }
+
   private func rewrite(
-    joins: Bool, isAutomatic: Bool, unless isCancelled: () -> Bool, _ bytesPerSecond: UInt64?,
+    _ purpose: Purpose, isAutomatic: Bool, unless isCancelled: () -> Bool, _ bytesPerSecond: UInt64?,
     _ progress: ((CompactionProgress) -> Void)?, into create: () throws(StorageError) -> DatabaseFile
   ) throws(StorageError) -> CompactionReport {
     try checkOpen()
     try refuseInsideCompaction("a compaction or copy was requested")
-    if let report = try compaction.begin(joins: joins, isAutomatic: isAutomatic, unless: isCancelled) {
+    if let report = try compaction.begin(
+      joins: purpose == .compaction, isAutomatic: isAutomatic, unless: isCancelled)
+    {
       return report
     }
     let result: Result<CompactionReport, StorageError>
     do throws(StorageError) {
       result = .success(
         try runRewriting(
-          holdsWriters: joins, isAutomatic: isAutomatic, bytesPerSecond, progress, into: create))
+          holdsWriters: purpose.replaces, isAutomatic: isAutomatic, bytesPerSecond, progress, into: create))
     } catch {
       do throws(StorageError) {
-        guard joins, error.kind == .outOfSpace else { throw error }
+        guard purpose.replaces, error.kind == .outOfSpace else { throw error }
+        let failure = error
+        let otherwise = { () throws(StorageError) -> CompactionReport in
+          guard purpose == .compaction else { throw failure }
+          return try self.reclaimInPlace(insteadOf: failure)
+        }
         result = .success(
-          try withReserve(orElse: { () throws(StorageError) in try reclaimInPlace(insteadOf: error) }) {
-            () throws(StorageError) in
+          try withReserve(orElse: otherwise) { () throws(StorageError) in
             // Run at full speed, because transactions wait.
             try runRewriting(
-              holdsWriters: joins, isAutomatic: isAutomatic, isPrepared: true, nil, progress, into: create)
+              holdsWriters: true, isAutomatic: isAutomatic, isPrepared: true, nil, progress, into: create)
           })
       } catch {
         result = .failure(error)

@@ -2,31 +2,42 @@ import LatewoodBytes
 import LatewoodFile
 
 extension Engine {
-  /// Changes the key that an encrypted file is opened with. The file is not encrypted again: copies
-  /// and backups that were made before still open with the old key.
+  var isEncrypted: Bool { currentFile.file.isEncrypted }
+
+  /// Encrypts the file, decrypts it, or changes the key that it is opened with.
   ///
-  /// A power cut leaves a file that opens with the old key, the new one, or either. Waits for a
-  /// running compaction or backup. Throws `notEncrypted`, `readOnly`, `closed`, and the errors of a
-  /// checkpoint.
-  func changeEncryptionKey(to encryption: NewEncryption) throws(StorageError) {
+  /// ```
+  /// encrypted, another key     the key of the file is encrypted again: two checkpoints and slots
+  /// a new key of the file      a compaction into a file with another key,
+  /// plain -> encrypted         or into an encrypted one,
+  /// encrypted -> plain         or into a plain one
+  /// ```
+  ///
+  /// After a crash at any moment, the file is as it was, or as it was to become. In the first case,
+  /// both keys may open it. Waits for a running compaction, copy or backup.
+  ///
+  /// Throws `readOnly`, `closed`, `wrongKey` if the key cannot open any file, and the errors of a
+  /// checkpoint or a compaction.
+  ///
+  /// - Parameters:
+  ///   - encryption: the new key; nil to decrypt the file.
+  ///   - renewingFileKey: whether to encrypt an encrypted file again, with a new key of the file.
+  func changeEncryptionKey(to encryption: NewEncryption?, renewingFileKey: Bool) throws(StorageError) {
     try checkOpen()
     try refuseInsideCompaction("a change of the key was requested")
     if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
+    let file = currentFile.file
+    if encryption == nil, !file.isEncrypted { return }
+    if let encryption, file.isEncrypted, !renewingFileKey { return try changeWrap(encryption) }
+    var encryption = encryption
+    if let suite = file.header.suite { encryption?.suite = suite }
+    _ = try rewrite(encryption: .changed(encryption))
+  }
+
+  private func changeWrap(_ encryption: NewEncryption) throws(StorageError) {
     // A compaction would put the old key into the new file.
     _ = try compaction.begin(joins: false, unless: { false })
     defer { compaction.end(.failure(CompactionControl.cancelled)) }
     try checkpointer.changeKey(encryption)
-  }
-}
-
-extension Store {
-  /// Changes the key that an encrypted store is opened with. Copies and backups that were made
-  /// before still open with the old key.
-  package func changeEncryptionKey(to encryption: NewEncryption) throws(StoreError) {
-    do throws(StorageError) {
-      try engine.changeEncryptionKey(to: encryption)
-    } catch {
-      throw StoreError(error, path: engine.path)
-    }
   }
 }

@@ -132,9 +132,32 @@ extension Store {
     /// Whether a file that exceeds the bounds of ``CompactionPolicy`` is compacted when it is
     /// closed, even if no other compaction is automatic: for programs with many short sessions.
     package var keepsBoundsWhenClosed = false
+    /// The key of an encrypted file. A file that is created with a key is encrypted; an existing
+    /// one opens only with its key: without it, opening throws `keyNeeded`, with another one
+    /// `wrongKey`, and with a key for a file that is not encrypted `notEncrypted`. Default: nil.
+    ///
+    /// The store does not keep the key. An encrypted file is never mapped: it is read through a
+    /// cache with the decrypted bytes, of the size that ``reading`` states, or else 64 MiB. A
+    /// database in memory is not encrypted.
+    public var encryptionKey: EncryptionKey? = NewEncryption.usual?.key
+    /// The ciphers of a file that this store encrypts: a new one, or the one that
+    /// ``Store/changeEncryptionKey(to:renewingFileKey:)`` encrypts. An existing file states its
+    /// own. Default: `.aes256`. `.chaCha20` is about twice as fast.
+    public var cipherSuite: CipherSuite = NewEncryption.usual?.suite ?? .aes256
+    /// How the key of a new file is derived from a password; nil for the default.
+    package var keyDerivation: KeyDerivation?
     /// How a new file is encrypted, and the key of an existing one; nil for a file that is not
     /// encrypted.
-    package var encryption = NewEncryption.usual
+    package var encryption: NewEncryption? {
+      get {
+        encryptionKey.map { NewEncryption($0, suite: cipherSuite, derivation: keyDerivation) }
+      }
+      set {
+        encryptionKey = newValue?.key
+        cipherSuite = newValue?.suite ?? cipherSuite
+        keyDerivation = newValue?.derivation
+      }
+    }
     /// The minimum number of dead bytes that are worth two syncs and a root slot.
     package var punchingThreshold: UInt64 = 1 << 20
 

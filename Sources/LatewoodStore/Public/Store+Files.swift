@@ -14,6 +14,8 @@ extension Store {
   /// Deletes a database that is not open for writing, and its lock file. Readers that have it open
   /// can continue. Once this has returned, the deletion survives a power cut.
   ///
+  /// The key of an encrypted database is not needed.
+  ///
   /// Complexity: the same as opening the database read-only, which replays the log since the last
   /// checkpoint.
   ///
@@ -32,8 +34,7 @@ extension Store {
 
   package static func delete(at path: String, on volume: any Volume) throws -> Bool {
     guard try exists(at: path, on: volume) else { return false }
-    let options = Options()
-    try open(at: path, on: volume, mode: .readOnly, options: options, environment: .system).close()
+    try refuseForeign(path, on: volume)
     do throws(StorageError) {
       let path = try volume.resolved(path)
       let lock: any FileLock
@@ -134,11 +135,23 @@ extension Store {
   /// Throws if there is a file that is not a database of this version.
   private static func refuseOthers(_ path: String, on volume: any Volume) throws {
     guard try volume.exists(path) else { return }
-    do {
-      let options = Options()
-      try open(at: path, on: volume, mode: .readOnly, options: options, environment: .system).close()
-    } catch let error as StoreError where error.code == .damaged {
+    do throws(StoreError) {
+      try refuseForeign(path, on: volume)
+    } catch {
       // A damaged database may be replaced.
+      guard error.code == .damaged else { throw error }
+    }
+  }
+
+  /// Throws the errors of opening a file read-only. Of an encrypted file, only the header is read.
+  private static func refuseForeign(_ path: String, on volume: any Volume) throws(StoreError) {
+    var options = Options()
+    options.encryptionKey = nil
+    do throws(StoreError) {
+      let store = try open(at: path, on: volume, mode: .readOnly, options: options, environment: .system)
+      do throws(StorageError) { try store.engine.close() } catch { throw StoreError(error, path: path) }
+    } catch {
+      guard error.code == .keyNeeded else { throw error }
     }
   }
 

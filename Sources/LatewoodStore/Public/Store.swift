@@ -54,7 +54,8 @@ public final class Store: Sendable {
   ///   `readOnlyMedia`, `emptyFile`, `notADatabase`, `tooNew`, `invalidName` if the path is too
   ///   long; `lockedByThisProcess` or `lockedByOtherProcess` if another open has it for writing,
   ///   and still has when ``Options/lockTimeout`` is over; `damaged` if acknowledged data cannot be
-  ///   read.
+  ///   read; `keyNeeded`, `wrongKey` or `notEncrypted` if ``Options/encryptionKey`` does not fit
+  ///   the file.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, options: Options = Options()
   ) throws -> Store {
@@ -67,6 +68,7 @@ public final class Store: Sendable {
   public static func inMemory(options: Options = Options()) throws -> Store {
     var options = options
     options.reading = .mapped
+    options.encryptionKey = nil
     return try open(
       at: "memory", on: MemoryVolume(), mode: .createNew, options: options, environment: .system)
   }
@@ -87,7 +89,7 @@ public final class Store: Sendable {
       let file = try file(at: path, on: volume, mode, options, environment, wait)
       // The open file has its own key; the caller's is not needed again.
       var engineOptions = options
-      engineOptions.encryption = nil
+      engineOptions.encryptionKey = nil
       let engine = try Engine(
         file: file, path: path, isReadOnly: mode == .readOnly, options: engineOptions,
         environment: environment)

@@ -73,6 +73,13 @@ public struct StoreError: Error, Sendable, Equatable {
     /// The file has a second name, a hard link. A compaction would replace the file only under one
     /// name, which would result in two databases.
     case hardLinked
+    /// The file is encrypted, and no key was given.
+    case keyNeeded
+    /// The key does not open the file: it is another key, or the password is wrong. The file is not
+    /// damaged.
+    case wrongKey
+    /// A key was given for a file that is not encrypted.
+    case notEncrypted
   }
 
   /// The kind of the error.
@@ -89,21 +96,12 @@ public struct StoreError: Error, Sendable, Equatable {
   public var systemError: Int32?
 
   package init(_ error: StorageError, path: String? = nil) {
-    code = Code(rawValue: error.kind.rawValue) ?? Self.code(of: error.kind)
+    code = Code(rawValue: error.kind.rawValue) ?? .inputOutput
     message = error.reason
     advice = error.advice ?? Self.advice(for: code)
     offset = error.offset
     self.path = error.path ?? path
     systemError = error.errno
-  }
-
-  /// Returns the code of a kind that does not have one of the same name.
-  private static func code(of kind: StorageError.Kind) -> Code {
-    switch kind {
-    case .keyNeeded: .tooNew
-    case .wrongKey, .notEncrypted: .permissionDenied
-    default: .inputOutput
-    }
   }
 
   init(_ code: Code, _ message: String) {
@@ -151,6 +149,10 @@ public struct StoreError: Error, Sendable, Equatable {
     case .fileMoved:
       "Save the state with copy(to:), then close the store and open the file at the path."
     case .hardLinked: "Remove the other name of the file, or write a new file with copy(to:)."
+    case .keyNeeded: "Open it with its key: set `encryptionKey`."
+    case .wrongKey: "Use the key that the file was encrypted with. Nothing was changed."
+    case .notEncrypted:
+      "Open it without a key; `changeEncryptionKey(to:)` encrypts it. Nothing was changed."
     }
   }
 }

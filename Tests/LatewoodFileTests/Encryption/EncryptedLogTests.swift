@@ -20,7 +20,7 @@ import Testing
       environment = Environment(now: { 1_000_000 }, random: { random.withLock { $0.next() } })
       key = .raw(SecretBytes(count: 32) { $0[0] = byte })
       try DatabaseFile.create(
-        on: volume, path: path, environment: environment, encryption: try NewEncryption(key, suite: suite))
+        on: volume, path: path, environment: environment, encryption: NewEncryption(key, suite: suite))
     }
 
     func open(readOnly: Bool = false) throws -> (log: DatabaseFile, state: ReplayedState) {

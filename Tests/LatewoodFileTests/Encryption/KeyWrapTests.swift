@@ -39,9 +39,9 @@ import Testing
   }
 
   @Test func `a raw key that is not 32 bytes long, or a password without a derivation, is refused`() throws {
-    #expect(faultKind { _ = try wrap(raw(1, count: 16), .raw) } == .unsupported)
-    #expect(faultKind { _ = try wrap(password("x"), .raw) } == .unsupported)
-    #expect(faultKind { _ = try wrap(raw(1), try cheap()) } == .unsupported)
+    #expect(faultKind { _ = try wrap(raw(1, count: 16), .raw) } == .wrongKey)
+    #expect(faultKind { _ = try wrap(password("x"), .raw) } == .wrongKey)
+    #expect(faultKind { _ = try wrap(raw(1), try cheap()) } == .wrongKey)
   }
 
   @Test func `the copies in the blocks of both slots survive the damage of one`() throws {

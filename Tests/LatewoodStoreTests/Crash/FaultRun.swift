@@ -203,13 +203,28 @@ final class FaultRun {
       do {
         let store = try CrashScript.open(volume)
         if try !progress.allows(store.content()) { report("wrong content after a power cut, \(image)") }
-        let faults = try store.verify().faults
+        let faults = try self.faults(of: store)
         if !faults.isEmpty { report("\(faults) after a power cut, \(image)") }
         volume.crash()
       } catch {
         report("\(error) after a power cut, \(image)")
       }
     }
+  }
+
+  /// Returns the faults of a store, without the damage of one root slot whose write failed in the
+  /// middle: it lasts until a checkpoint writes that slot again, and the other slot is whole.
+  ///
+  /// A write that is cut after 61 bytes does not damage the slot of a plain file, whose last bytes
+  /// are zeros, but the tag of an encrypted one.
+  private func faults(of store: Store) throws -> [VerifyFault] {
+    let cut = Set(
+      volume.trace.filter { $0.kind == .write && $0.fault != nil }.map { UInt64($0.offset) })
+    let faults = try store.verify().faults
+    let slots = faults.filter { fault in
+      [8192, 12288].contains(fault.offset) && cut.contains(fault.offset)
+    }
+    return store.isEncrypted && slots.count == 1 ? faults.filter { !slots.contains($0) } : faults
   }
 
   // MARK: Opening and closing
@@ -251,7 +266,7 @@ final class FaultRun {
     if content != progress.newest, !(mayDiffer && progress.allows(content)) {
       report("wrong content when opened")
     }
-    let faults = try opened.verify().faults
+    let faults = try faults(of: opened)
     if !faults.isEmpty { report("\(faults) when opened") }
     var next = CrashScript.Progress(from: content)
     next.isOpened = true
@@ -276,7 +291,7 @@ final class FaultRun {
     self.store = nil
     let again = try CrashScript.open(volume.process(process))
     if try again.content() != expected { report("wrong content after going on") }
-    let faults = try again.verify().faults
+    let faults = try faults(of: again)
     if !faults.isEmpty { report("\(faults) after going on") }
   }
 
@@ -288,7 +303,7 @@ final class FaultRun {
     try disk.place(volume.durableBytes(of: CrashScript.path), at: CrashScript.path)
     let store = try CrashScript.open(disk)
     if try store.content() != expected { report("wrong content on the disk") }
-    let faults = try store.verify().faults
+    let faults = try faults(of: store)
     if !faults.isEmpty { report("\(faults) on the disk") }
   }
 }

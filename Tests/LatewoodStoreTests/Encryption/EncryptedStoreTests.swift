@@ -17,9 +17,9 @@ import Testing
 
   init() throws { directory = try StoreDirectory() }
 
-  private func options(_ suite: CipherSuite, key byte: UInt8 = 1) throws -> Store.Options {
+  private func options(_ suite: LatewoodStore.CipherSuite, key byte: UInt8 = 1) throws -> Store.Options {
     var options = Store.Options()
-    options.encryption = try NewEncryption(
+    options.encryption = NewEncryption(
       .raw(SecretBytes(count: 32) { $0[0] = byte }), suite: suite)
     options.compaction = .manual
     options.durability = .relaxed
@@ -76,9 +76,9 @@ import Testing
       || bytes.firstRange(of: Array("secret space".utf8)) != nil
   }
 
-  @Test(arguments: CipherSuite.allCases)
+  @Test(arguments: LatewoodStore.CipherSuite.allCases)
   func `a store reads its entries before and after checkpoints, reopening, compaction and backup`(
-    _ suite: CipherSuite
+    _ suite: LatewoodStore.CipherSuite
   ) throws {
     let options = try options(suite)
     let rounds = [0..<400, 100..<180]
@@ -145,12 +145,33 @@ import Testing
     try store.close()
   }
 
-  @Test func `another key, or none, opens nothing`() throws {
+  @Test func `another key, or none, opens nothing, and is told apart from damage`() throws {
     try Store.open(at: directory.store, mode: .createNew, options: try options(.aes256)).close()
-    for wrong in [try options(.aes256, key: 2), Store.Options()] {
-      #expect(throws: StoreError.self) {
-        try Store.open(at: directory.store, mode: .openExisting, options: wrong)
+    var (short, password) = (Store.Options(), Store.Options())
+    short.encryptionKey = .raw([1, 2, 3])
+    password.encryptionKey = .password("secret")
+    var none = Store.Options()
+    none.encryptionKey = nil
+    for (wrong, code) in [
+      (try options(.aes256, key: 2), StoreError.Code.wrongKey), (short, .wrongKey), (password, .wrongKey),
+      (none, .keyNeeded),
+    ] {
+      for mode in [Store.OpenMode.openExisting, .readOnly, .openOrCreate] {
+        refusal(code) { _ = try Store.open(at: directory.store, mode: mode, options: wrong) }
       }
     }
+    refusal(.wrongKey) { _ = try Store.open(at: directory.path + "/new", mode: .createNew, options: short) }
+    #expect(try !Store.exists(at: directory.path + "/new"))
+    let plain = directory.path + "/plain"
+    try Store.open(at: plain, mode: .createNew, options: none).close()
+    refusal(.notEncrypted) {
+      _ = try Store.open(at: plain, mode: .openExisting, options: try options(.aes256, key: 2))
+    }
+  }
+
+  @Test func `an encrypted store is deleted without its key`() throws {
+    try Store.open(at: directory.store, mode: .createNew, options: try options(.aes256)).close()
+    #expect(try Store.delete(at: directory.store))
+    #expect(try !Store.exists(at: directory.store))
   }
 }

@@ -10,13 +10,14 @@ import Testing
 
 /// Changing the key of an encrypted store.
 @Suite struct KeyChangeTests {
-  private static func encryption(_ byte: UInt8) throws -> NewEncryption {
-    try NewEncryption(.raw(SecretBytes(count: 32) { $0[0] = byte }), suite: .chaCha20)
+  private static func encryption(_ byte: UInt8) -> NewEncryption {
+    NewEncryption(.raw(SecretBytes(count: 32) { $0[0] = byte }), suite: .chaCha20)
   }
 
-  private static func options(_ byte: UInt8) throws -> Store.Options {
+  /// - Parameter byte: the first byte of the key; 0 for a store that is not encrypted.
+  private static func options(_ byte: UInt8) -> Store.Options {
     var options = Store.Options()
-    options.encryption = try encryption(byte)
+    options.encryption = byte == 0 ? nil : encryption(byte)
     options.compaction = .manual
     options.checkpointsInBackground = false
     return options
@@ -25,7 +26,7 @@ import Testing
   private func open(_ volume: any Volume, key: UInt8, _ mode: Store.OpenMode = .openExisting) throws -> Store
   {
     try Store.open(
-      at: "store", on: volume, mode: mode, options: try Self.options(key), environment: .system)
+      at: "store", on: volume, mode: mode, options: Self.options(key), environment: .system)
   }
 
   private func opens(_ volume: any Volume, key: UInt8) throws -> Bool {
@@ -36,7 +37,7 @@ import Testing
       try store.close()
       return true
     } catch let error as StoreError {
-      guard error.code == .permissionDenied else { throw error }
+      guard [.wrongKey, .keyNeeded, .notEncrypted].contains(error.code) else { throw error }
       return false
     }
   }
@@ -46,7 +47,7 @@ import Testing
     var store = try open(volume, key: 1, .createNew)
     try store.put("a", "1", in: store.keyspace("s"))
     try store.backup(to: "backup")
-    try store.changeEncryptionKey(to: try Self.encryption(2))
+    try store.changeEncryption(to: Self.encryption(2))
     try store.put("b", "2", in: store.keyspace("s"))
     try store.close()
     #expect(try !opens(volume, key: 1))
@@ -58,19 +59,148 @@ import Testing
     #expect(try opens(volume, key: 2))
   }
 
-  @Test func `a store that is not encrypted refuses a key, and so does a reader`() throws {
+  @Test func `a reader cannot change the key`() throws {
     let volume = MemoryVolume()
-    var options = Store.Options()
-    options.encryption = nil
-    let plain = try Store.open(
-      at: "plain", on: volume, mode: .createNew, options: options, environment: .system)
-    #expect(throws: StoreError.self) { try plain.changeEncryptionKey(to: try Self.encryption(2)) }
     let store = try open(volume, key: 1, .createNew)
     let reader = try open(volume, key: 1, .readOnly)
-    #expect(throws: StoreError.self) { try reader.changeEncryptionKey(to: try Self.encryption(2)) }
+    refusal(.readOnly) { try reader.changeEncryption(to: Self.encryption(2)) }
+    refusal(.wrongKey) { try store.changeEncryptionKey(to: .raw([1])) }
+    refusal(.wrongKey) { try store.changeEncryptionKey(to: .raw([1]), renewingFileKey: true) }
+    try store.put("a", "1", in: store.keyspace("s"))
+    refusal(.invalidRange) {
+      try store.write { _ in try store.changeEncryption(to: Self.encryption(2)) }
+    }
     try reader.close()
     try store.close()
     #expect(try !opens(volume, key: 2))
+    #expect(try opens(volume, key: 1))
+  }
+
+  /// The keys before and after a change that writes the file again; 0 for no encryption.
+  enum Rewriting: String, CaseIterable {
+    case encrypting, decrypting, renewing
+
+    var before: UInt8 { self == .encrypting ? 0 : 1 }
+    var after: UInt8 { self == .decrypting ? 0 : 2 }
+  }
+
+  private func change(_ store: Store, _ change: Rewriting) throws {
+    try store.changeEncryption(
+      to: change.after == 0 ? nil : Self.encryption(change.after), renewingFileKey: true)
+  }
+
+  @Test(arguments: Rewriting.allCases)
+  func `a store is encrypted, decrypted and encrypted again in place`(_ change: Rewriting) throws {
+    let volume = MemoryVolume()
+    let store = try open(volume, key: change.before, .createNew)
+    let space = try store.keyspace("s")
+    try store.put("a", "1", in: space)
+    for number in 0..<300 {
+      let length = number % 50 == 0 ? 70_000 : number % 7 == 0 ? 1000 : 20
+      try store.put("key \(number)", Array(repeating: UInt8(number % 256), count: length), in: space)
+    }
+    let before = try store.content()
+    let snapshot = try store.snapshot()
+    #expect(store.isEncrypted == (change.before != 0))
+    try self.change(store, change)
+    #expect(store.isEncrypted == (change.after != 0))
+    #expect(try store.content() == before)
+    #expect(try snapshot.get("a", in: space) == Array("1".utf8))
+    snapshot.close()
+    try store.put("b", "2", in: space)
+    let after = try store.content()
+    #expect(try store.verify().faults == [])
+    try store.checkpoint()
+    try store.compact()
+    try store.close()
+    #expect(try !opens(volume, key: change.before))
+    #expect(try opens(volume, key: change.after))
+    let again = try open(volume, key: change.after)
+    #expect(try again.content() == after)
+    try again.close()
+  }
+
+  @Test(arguments: Rewriting.allCases)
+  func `a backup or reader from before a change does not follow it`(_ change: Rewriting) throws {
+    let volume = MemoryVolume()
+    let store = try open(volume, key: change.before, .createNew)
+    try store.put("a", "1", in: store.keyspace("s"))
+    try store.backup(to: "backup")
+    let reader = try open(volume, key: change.before, .readOnly)
+    try self.change(store, change)
+    refusal(.alreadyExists) { try store.backup(to: "backup") }
+    try store.backup(to: "next")
+    let code: StoreError.Code =
+      switch change {
+      case .encrypting: .keyNeeded
+      case .decrypting: .notEncrypted
+      case .renewing: .wrongKey
+      }
+    refusal(code) { try reader.refresh() }
+    #expect(try reader.get("a", in: reader.keyspace("s")) == Array("1".utf8))
+    try reader.close()
+    try store.close()
+    let old = try Store.open(
+      at: "backup", on: volume, mode: .readOnly, options: Self.options(change.before), environment: .system)
+    #expect(try old.get("a", in: old.keyspace("s")) == Array("1".utf8))
+    try old.close()
+    let next = try Store.open(
+      at: "next", on: volume, mode: .readOnly, options: Self.options(change.after), environment: .system)
+    #expect(try next.get("a", in: next.keyspace("s")) == Array("1".utf8))
+    try next.close()
+  }
+
+  @Test func `a backup that is extended after a change of the key opens only with the new key`() throws {
+    let volume = MemoryVolume()
+    let store = try open(volume, key: 1, .createNew)
+    try store.put("a", "1", in: store.keyspace("s"))
+    try store.backup(to: "backup")
+    try store.changeEncryption(to: Self.encryption(2))
+    #expect(try store.backup(to: "backup").isIncremental)
+    try store.close()
+    refusal(.wrongKey) {
+      _ = try Store.open(
+        at: "backup", on: volume, mode: .readOnly, options: Self.options(1), environment: .system)
+    }
+    let backup = try Store.open(
+      at: "backup", on: volume, mode: .readOnly, options: Self.options(2), environment: .system)
+    #expect(try backup.get("a", in: backup.keyspace("s")) == Array("1".utf8))
+    try backup.close()
+  }
+
+  @Test(arguments: Rewriting.allCases)
+  func `after a power cut at any call of such a change, one of the two keys opens the store`(
+    _ change: Rewriting
+  ) throws {
+    let seed = SeededRandom.seed()
+    var random = SeededRandom(seed: seed)
+    let start = SimulatedVolume()
+    let store = try open(start.process(1), key: change.before, .createNew)
+    try store.put("a", "1", in: store.keyspace("s"))
+    try store.close()
+    let before = try start.liveBytes(of: "store")
+    var found: Set<[Bool]> = []
+    for call in 0... {
+      let volume = SimulatedVolume()
+      try volume.place(before, at: "store")
+      volume.inject(.powerCut, atCall: call)
+      var isChanged = false
+      do {
+        let store = try open(volume.process(1), key: change.before)
+        try self.change(store, change)
+        isChanged = true
+        try store.close()
+      } catch {}
+      let images = volume.crashImages(seed: random.next(), random: 4)
+      for index in CrashRun.sample(images.count, Effort.count(8, low: 2), &random) {
+        let outcome = try [change.before, change.after].map { try opens(images[index].makeVolume(), key: $0) }
+        #expect(outcome == [!outcome[1], outcome[1]], "call \(call), image \(index); seed \(seed)")
+        #expect(outcome[1] || !isChanged, "call \(call), image \(index); seed \(seed)")
+        found.insert(outcome)
+      }
+      if !volume.isCrashed { break }
+    }
+    #expect(found.count == 2)
   }
 
   @Test func `after a power cut at any call, the old key or the new one opens the store`() throws {
@@ -90,7 +220,7 @@ import Testing
       var isChanged = false
       do {
         let store = try open(volume.process(1), key: 1)
-        try store.changeEncryptionKey(to: try Self.encryption(2))
+        try store.changeEncryption(to: Self.encryption(2))
         isChanged = true
         try store.close()
       } catch {}

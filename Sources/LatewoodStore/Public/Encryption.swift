@@ -1,0 +1,73 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// The key that opens an encrypted file: a password, or 32 random bytes. See
+/// ``Store/Options/encryptionKey``.
+public typealias EncryptionKey = LatewoodFile.EncryptionKey
+
+/// The ciphers of an encrypted file: see ``Store/Options/cipherSuite``.
+public typealias CipherSuite = LatewoodFile.CipherSuite
+
+extension Store {
+  /// Whether the file is encrypted.
+  public var isEncrypted: Bool { engine.isEncrypted }
+
+  /// Encrypts the file, decrypts it, or changes the key that opens it. Reads and writes continue
+  /// in the meantime, and snapshots stay valid.
+  ///
+  /// | file | key | this |
+  /// | --- | --- | --- |
+  /// | not encrypted | a key | encrypts the file, which is written again by a compaction |
+  /// | encrypted | another key | changes the key or password: two checkpoints |
+  /// | encrypted | another key, with `renewingFileKey` | also encrypts the file again, with a new key of its own: a compaction |
+  /// | encrypted | nil | decrypts the file by a compaction |
+  ///
+  /// When this returns, the change is durable, and only the new key opens the file. After a crash
+  /// before that, the file opens with the old key or with the new one, and all commits are in it.
+  ///
+  /// **Older copies do not change.** Backups and copies that were made before still open with the
+  /// old key, and if the file was not encrypted, they are not, and neither are the blocks of the
+  /// old file that the file system has not overwritten yet. A change of the password protects from
+  /// somebody who learned the old one but has no copy of the file. Use `renewingFileKey` if
+  /// somebody may have both, or may have read the memory of a process that had the file open.
+  ///
+  /// The next backup is a full one if the file was written again; it needs another path. Read-only
+  /// stores of the file in other processes then have to be opened again: their
+  /// ``refresh()`` throws `keyNeeded`, `wrongKey` or `notEncrypted`.
+  ///
+  /// Waits for a running compaction, copy or backup. O(changes x log n) to change only the key,
+  /// else O(live bytes).
+  ///
+  /// - Parameters:
+  ///   - key: the new key; nil to decrypt the file.
+  ///   - renewingFileKey: whether to encrypt a file again that is encrypted. Default: false.
+  /// - Throws: ``StoreError`` `wrongKey` if a raw key does not have 32 bytes; `readOnly`, `closed`;
+  ///   `invalidRange` inside the closure of a transaction or of a compaction; the errors of
+  ///   ``checkpoint()`` and of a compaction.
+  public func changeEncryptionKey(to key: EncryptionKey?, renewingFileKey: Bool = false) throws {
+    try changeEncryption(
+      to: key.map { NewEncryption($0, suite: engine.options.cipherSuite) }, renewingFileKey: renewingFileKey)
+  }
+
+  /// Changes the key, with a derivation other than the default.
+  package func changeEncryption(
+    to encryption: NewEncryption?, renewingFileKey: Bool = false
+  ) throws(StoreError) {
+    do throws(StorageError) {
+      try engine.changeEncryptionKey(to: encryption, renewingFileKey: renewingFileKey)
+    } catch {
+      throw StoreError(error, path: engine.path)
+    }
+  }
+
+  /// The key with which this process can open the file again, and its copies; nil if it is not
+  /// encrypted.
+  package var fileKey: EncryptionKey? { engine.currentFile.file.fileKey }
+
+  /// Checks that a caller's key opens the file. Takes as long as opening it.
+  package func check(_ key: EncryptionKey?) throws(StoreError) {
+    do throws(StorageError) { try engine.currentFile.file.check(key) } catch {
+      throw StoreError(error, path: engine.path)
+    }
+  }
+}
