@@ -81,13 +81,13 @@ let package = Package(
       ]),
     // What a program needs of the system, and a library does not: standard streams, the terminal,
     // signals, child processes.
-    layer("LatewoodTerminal", on: ["LatewoodDevice", "LatewoodBytes"]),
+    layer("LatewoodTerminal", on: ["LatewoodCrypto", "LatewoodDevice", "LatewoodBytes"]),
     layer(
       "LatewoodTool",
       on: [
         "LatewoodReplicator", "LatewoodNetwork", "LatewoodHTTP", "LatewoodTerminal", "LatewoodInspection",
         "LatewoodDocuments", "LatewoodQuery", "LatewoodText", "LatewoodFleece", "LatewoodStore",
-        "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes",
+        "LatewoodCrypto", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes",
       ]),
     .executableTarget(name: "LatewoodMain", dependencies: ["LatewoodTool"], swiftSettings: settings),
     .executableTarget(

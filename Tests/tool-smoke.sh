@@ -65,7 +65,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info size inspect map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade replicate demo help; do
+for command in info size inspect map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade encrypt decrypt rekey replicate demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -453,6 +453,33 @@ is "size fits" "$(printf '%s\n' "$out" | LC_ALL=C.UTF-8 grep -E '^.{81}')" ""
 expect 0 "size JSON" size rows.lw --json --limit 2
 query "the parts add up" 'sum(p["bytes"] for p in d["parts"]) == d["fileBytes"], len(d["largestEntries"])' "(True, 2)"
 expect 2 "stats that do not watch" stats rows.lw --count 2 ; expect 2 "a bad interval" stats rows.lw --watch --interval 0
+
+# --- encryption
+head -c 32 /dev/urandom >one.key
+od -An -v -tx1 /dev/urandom | tr -d ' \n' | head -c 64 >two.key
+expect 0 "put into an encrypted file" put secret.lw secret quokka --key-file one.key
+is "nothing is in the clear" "$(grep -c quokka secret.lw)" 0
+expect 3 "no key" get secret.lw secret ; has "how to give it" "$err" "--key-file"
+expect 3 "a wrong key" get secret.lw secret --key-file two.key ; has "it is wrong" "$err" "wrong"
+expect 0 "the key" get secret.lw secret --key-file one.key ; is "the value" "$out" quokka
+for command in info size verify history list stats; do expect 0 "$command with the key" $command secret.lw --key-file one.key; done
+expect 0 "backup" backup secret.lw secret.bak --key-file one.key
+expect 0 "another key" rekey secret.lw --key-file one.key --new-key-file two.key
+expect 3 "the old key" get secret.lw secret --key-file one.key
+expect 0 "the backup has the old key" get secret.bak secret --key-file one.key
+printf 'correct horse\n' >password
+expect 0 "a password" rekey secret.lw --key-file two.key --new-password-fd 4 --new-file-key 4<password
+expect 0 "a password from a descriptor" get secret.lw secret --password-fd 4 4<password ; is "the value" "$out" quokka
+expect 0 "decrypt" decrypt secret.lw --password-fd 4 4<password
+expect 0 "without a key" get secret.lw secret ; is "the value" "$out" quokka
+expect 3 "a key for a plain file" get secret.lw secret --key-file one.key
+expect 0 "encrypt in place" encrypt secret.lw --cipher chacha20 --key-file one.key
+is "it is encrypted" "$(grep -c quokka secret.lw)" 0
+expect 0 "it is sound" verify secret.lw --key-file one.key
+expect 2 "a password needs a terminal" get secret.lw secret --password </dev/null
+expect 0 "commands of a shell get the key" shell secret.lw --key-file one.key <<<"get secret" ; is "the value" "$out" quokka
+expect 0 "and the password" rekey secret.lw --key-file one.key --new-password-fd 4 4<password
+expect 0 "of the shell" shell secret.lw --password-fd 4 4<password <<<"get secret" ; is "the value" "$out" quokka
 
 # --- demo
 expect 0 demo demo ; has "demo" "$out" "Everything was as promised."

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodCrypto
 import LatewoodDevice
 
 /// A program that this process has started. Its standard output is read through `output`.
@@ -41,13 +42,24 @@ package final class ChildProcess {
   /// Runs a program to its end on the streams of this process. Returns its exit status, or nil if a
   /// signal ended it.
   ///
-  /// - Parameter hasInput: whether the program can read standard input; if false, reading fails.
-  package static func run(_ path: String, arguments: [[UInt8]], hasInput: Bool) throws(StorageError) -> Int32?
-  {
+  /// - Parameters:
+  ///   - hasInput: whether the program can read standard input; if false, reading fails.
+  ///   - secret: at most 4 KiB that the program can read from `SystemCalls.secretDescriptor`.
+  package static func run(
+    _ path: String, arguments: [[UInt8]], hasInput: Bool, secret: SecretBytes? = nil
+  ) throws(StorageError) -> Int32? {
     do {
       var streams = SystemCalls.SpawnStreams()
       streams.withoutInput = !hasInput
-      return try SystemCalls.wait(for: try SystemCalls.spawn(path, arguments, streams))
+      guard let secret else {
+        return try SystemCalls.wait(for: try SystemCalls.spawn(path, arguments, streams))
+      }
+      return try secret.withUnsafeBytes { (bytes) throws(ErrorNumber) in
+        try SystemCalls.withPipe(holding: bytes) { (end) throws(ErrorNumber) in
+          streams.secret = end
+          return try SystemCalls.wait(for: try SystemCalls.spawn(path, arguments, streams))
+        }
+      }
     } catch {
       throw StorageError(error, "run the program", path: path)
     }

@@ -14,6 +14,8 @@ extension SystemCalls {
   package struct SpawnStreams {
     var input: Int32?
     var output: Int32?
+    /// The end of a pipe that the program reads as `secretDescriptor`.
+    var secret: Int32?
     /// Whether reading standard input fails.
     var withoutInput = false
     /// The path of a terminal for all three streams. The program leads a session on that terminal.
@@ -46,6 +48,9 @@ extension SystemCalls {
       defer { posix_spawnattr_destroy(&attributes) }
       if let input = streams.input { posix_spawn_file_actions_adddup2(&actions, input, 0) }
       if let output = streams.output { posix_spawn_file_actions_adddup2(&actions, output, 1) }
+      if let secret = streams.secret {
+        posix_spawn_file_actions_adddup2(&actions, secret, Self.secretDescriptor)
+      }
       if streams.withoutInput { posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_WRONLY, 0) }
       if let terminal = streams.terminal {
         posix_spawn_file_actions_addopen(&actions, 0, terminal, O_RDWR, 0)
@@ -75,6 +80,25 @@ extension SystemCalls {
       if failure != 0 { throw ErrorNumber(failure) }
       return process
     #endif
+  }
+
+  /// The descriptor from which a started program reads a secret.
+  package static let secretDescriptor: Int32 = 3
+
+  /// Runs `body` with the end of a pipe from which a secret can be read once.
+  static func withPipe<R>(
+    holding secret: UnsafeRawBufferPointer, _ body: (Int32) throws(ErrorNumber) -> R
+  ) throws(ErrorNumber) -> R {
+    var ends: [Int32] = [-1, -1]
+    _ = try checked(pipe(&ends))
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    defer { closeFile(ends[0]) }
+    do {
+      // A pipe holds at least 4 KiB, so this does not wait for a reader.
+      defer { closeFile(ends[1]) }
+      _ = try writeStream(ends[1], secret)
+    }
+    return try body(ends[0])
   }
 
   /// Starts a program whose input is a pipe; returns its number and the end of the pipe to write

@@ -79,6 +79,8 @@ package enum LatewoodCommand {
       return .success
     }
     console.printsJSON = parsed.has(.json)
-    return try command.run(parsed, console)
+    return try FileKey.$current.withValue(try command.key(parsed, console)) {
+      try command.run(parsed, console)
+    }
   }
 }

@@ -23,6 +23,8 @@ package final class FileReader {
   /// The maximum number of bytes after a log that are searched, as for a store that opens the file.
   package let searchLimit: UInt64
   private let blocks: BlockReader
+  /// The cipher of the codec that opens the units of an encrypted file.
+  private(set) var cipher: FileCipher?
   /// The bytes of the file. Their units are opened by a `UnitReader`.
   let window: DiskBytes
 
@@ -45,6 +47,16 @@ package final class FileReader {
   package var size: UInt64 { window.size }
   /// The blocks that the disk could not read, with `readAsZeros`.
   package var unreadable: [Range<UInt64>] { blocks.unreadable }
+
+  /// Returns the header with a codec that opens the units of the file, as long as this reader
+  /// exists.
+  ///
+  /// Throws `keyNeeded`, `wrongKey`, `notEncrypted`, and the errors of a derivation.
+  func unlock(_ header: FileHeader, by key: EncryptionKey?) throws(StorageError) -> FileHeader {
+    let unlocked = try DatabaseFile.unlocked(header, of: device, by: key)
+    cipher = unlocked.cipher
+    return unlocked.header
+  }
 
   /// Updates the size and discards the window.
   func refresh() throws(StorageError) {

@@ -33,12 +33,16 @@ package final class InspectedFile {
   /// Opens the file at `path` and reads header, slots and log. O(bytes of log that no checkpoint
   /// contains).
   ///
-  /// Throws `notADatabase`, `tooNew`, `emptyFile`, and any error of the device.
+  /// Throws `notADatabase`, `tooNew`, `emptyFile`, `keyNeeded`, `wrongKey`, `notEncrypted`, and any
+  /// error of the device.
   ///
-  /// - Parameter badBlocks: the treatment of blocks that the disk cannot read; those that are read
-  ///   as zeros are in `FileReader.unreadable`.
+  /// - Parameters:
+  ///   - key: the key of an encrypted file.
+  ///   - badBlocks: the treatment of blocks that the disk cannot read; those that are read as zeros
+  ///     are in `FileReader.unreadable`.
   package init(
-    path: String, on volume: any Volume = FileVolume(), badBlocks: FileReader.BadBlocks = .fail
+    path: String, on volume: any Volume = FileVolume(), key: EncryptionKey? = nil,
+    badBlocks: FileReader.BadBlocks = .fail
   ) throws(StorageError) {
     self.path = path
     self.volume = volume
@@ -47,7 +51,7 @@ package final class InspectedFile {
     do throws(StorageError) {
       try device.lockForReading()
       let reader = try FileReader(device, badBlocks: badBlocks)
-      header = try InspectedHeader(reader)
+      header = try InspectedHeader(reader, key: key)
       units = UnitReader(reader: reader, codec: header.codec)
       slots = try Self.slots(units, volume, path)
       // A slot is written after the checkpoint that it refers to, so the checkpoint lies below the

@@ -16,10 +16,12 @@ package struct InspectedHeader {
   private static let length = FileLayout.headerLength
   private static let magic = Array("LATEWOOD".utf8)
 
-  /// Throws `emptyFile`, `notADatabase`, `tooNew`. Damage is not thrown.
+  /// Throws `emptyFile`, `notADatabase`, `tooNew`, and the errors of a key. Damage is not thrown.
   ///
-  /// - Parameter needsMagic: whether to refuse a file if neither copy identifies it as a database.
-  init(_ reader: FileReader, needsMagic: Bool = true) throws(StorageError) {
+  /// - Parameters:
+  ///   - key: the key of an encrypted file. It is not needed without an intact header.
+  ///   - needsMagic: whether to refuse a file if neither copy identifies it as a database.
+  init(_ reader: FileReader, key: EncryptionKey? = nil, needsMagic: Bool = true) throws(StorageError) {
     if reader.size == 0 { throw StorageError(.emptyFile, "the file is empty") }
     let bytes = try reader.some(at: 0, count: Int(FileLayout.logStart))
     var sawMagic = false
@@ -44,8 +46,10 @@ package struct InspectedHeader {
       sawMagic = sawMagic || hasMagic
       unverifiedCodecs.append(Self.unverified(alone, at: start).codec)
     }
-    if let header {
-      codec = header.codec
+    if let found = header {
+      let unlocked = try reader.unlock(found, by: key)
+      header = unlocked
+      codec = unlocked.codec
       return
     }
     guard sawMagic || !needsMagic else {
@@ -59,13 +63,9 @@ package struct InspectedHeader {
   }
 
   private static func decode(_ bytes: [UInt8]) throws(StorageError) -> FileHeader {
-    let header = try bytes.withStart { start, count throws(StorageError) in
+    try bytes.withStart { start, count throws(StorageError) in
       try FileHeader.decode(from: UnsafeRawBufferPointer(start: start, count: count))
     }
-    guard header.suite == nil else {
-      throw StorageError(.tooNew, "the file is encrypted: use a newer program")
-    }
-    return header
   }
 
   /// Returns the contents of a damaged copy of the header.

@@ -16,7 +16,8 @@ package struct UnitReader {
   /// Returns the contents of a root slot, or the reason why they are not valid. The checkpoint that
   /// the slot refers to is not checked.
   func slot(_ index: Int) throws(StorageError) -> Result<RootSlot, StorageError> {
-    let bytes = try reader.some(at: FileLayout.slotOffset(index), count: RootSlot.length)
+    let bytes = try reader.some(
+      at: FileLayout.slotOffset(index), count: RootSlot.length + codec.trailerLength)
     return bytes.withUnsafeBytes { bytes in
       Result { () throws(StorageError) in try RootSlot.decode(from: bytes, index: index, codec: codec) }
     }

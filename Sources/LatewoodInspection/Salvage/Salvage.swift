@@ -36,7 +36,7 @@ package struct Salvage {
   ///
   /// - Parameter identity: the identity of the file; nil to read it from the header.
   /// - Throws: `damaged` if the identity cannot be found, or nothing in the file matches it;
-  ///   `notADatabase`; any error of the device.
+  ///   `notADatabase`; `unsupported` if the file is encrypted; any error of the device.
   package init(_ device: any Device, identity: SalvageIdentity? = nil) throws(StorageError) {
     let reader = try FileReader(device, badBlocks: .readAsZeros)
     let known: SalvageIdentity

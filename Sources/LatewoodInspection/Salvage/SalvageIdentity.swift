@@ -25,7 +25,7 @@ package struct SalvageIdentity: Sendable, Equatable {
 
   /// Reads the id from the header of another file, a backup of the damaged one.
   package init(headerOf device: any Device) throws(StorageError) {
-    let header = try InspectedHeader(FileReader(device))
+    let header = try Self.plain(FileReader(device))
     guard let whole = header.header else {
       throw StorageError.damaged(at: 0, "both copies of the file's header are damaged")
     }
@@ -40,9 +40,10 @@ package struct SalvageIdentity: Sendable, Equatable {
   /// Reads the id from the file: from an intact copy of its header, or from a damaged one if
   /// structures in the file confirm it.
   ///
-  /// Throws `damaged` if it cannot be found, `emptyFile`, `tooNew`, and any error of the device.
+  /// Throws `damaged` if it cannot be found, `emptyFile`, `tooNew`, `unsupported` if the file is
+  /// encrypted, and any error of the device.
   static func find(in reader: FileReader) throws(StorageError) -> SalvageIdentity {
-    let header = try InspectedHeader(reader, needsMagic: false)
+    let header = try plain(reader, needsMagic: false)
     if let whole = header.header { return SalvageIdentity(codec: whole.codec, origin: .header) }
     for codec in header.unverifiedCodecs {
       let candidate = SalvageIdentity(codec: codec, origin: .damagedHeader)
@@ -50,6 +51,20 @@ package struct SalvageIdentity: Sendable, Equatable {
     }
     throw StorageError(
       .damaged, "both copies of the file's header are destroyed, and with them the file id", offset: 0)
+  }
+
+  /// Returns the header of a file that is not encrypted.
+  private static func plain(
+    _ reader: FileReader, needsMagic: Bool = true
+  ) throws(StorageError) -> InspectedHeader {
+    do throws(StorageError) {
+      return try InspectedHeader(reader, key: nil, needsMagic: needsMagic)
+    } catch {
+      guard error.kind == .keyNeeded else { throw error }
+      throw StorageError(
+        .unsupported, "the file is encrypted, and a salvage reads only files that are not",
+        advice: "Restore a backup. Reads find what is not damaged; `latewood export` writes it out.")
+    }
   }
 
   /// Returns whether anything in the file matches a checksum of this file id.

@@ -22,7 +22,9 @@ struct CommandDescription: Sendable {
 
   var requiredOperands: Int { operands.count { !$0.isOptional } }
   /// The options of the command, including the common ones.
-  var allOptions: [OptionDescription] { options + (json.isEmpty ? [] : [.json]) + [.help] }
+  var allOptions: [OptionDescription] {
+    options + (takesKey ? FileKey.Options.opening.all : []) + (json.isEmpty ? [] : [.json]) + [.help]
+  }
 }
 
 /// An argument identified by its position.

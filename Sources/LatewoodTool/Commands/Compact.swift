@@ -120,7 +120,7 @@ extension CommandDescription {
 
   /// Returns the size of the file on the disk.
   private static func allocatedBytes(_ arguments: Arguments) throws -> UInt64 {
-    let file = try InspectedFile.opened(arguments)
+    let file = try InspectedFile.opened(at: arguments.text(0))
     defer { file.close() }
     return try file.allocatedSize()
   }

@@ -32,7 +32,8 @@ extension CommandDescription {
       "If standard input is not a terminal, its lines and statements are run without a prompt. The first command that fails "
         + "ends the shell with its exit code; with --keep-going the rest still runs, and the first failure "
         + "determines the exit code.",
-      "Each command opens the file anew, so the shell does not keep others from using it.",
+      "Each command opens the file anew, so the shell does not keep others from using it. The password of an "
+        + "encrypted database is asked for once.",
     ],
     examples: [
       ExampleDescription(line: "latewood my.latewood", explanation: "A prompt appears."),
@@ -41,13 +42,15 @@ extension CommandDescription {
     ]
   ) { arguments, console in
     let path = try arguments.text(0)
+    let key = try FileKey.Handover(arguments)
     // A terminal without control sequences provides its own line editing, if any.
     let canEdit = console.isOutputTerminal && CurrentProcess.environmentVariable("TERM") != "dumb"
     guard console.input.isTerminal, canEdit else {
-      let session = ShellSession(console, database: path, history: try ShellHistory(path: nil))
+      let session = ShellSession(console, database: path, key: key, history: try ShellHistory(path: nil))
       return try session.follow(keepsGoing: arguments.has(.keepGoing) || console.input.isTerminal)
     }
-    let session = ShellSession(console, database: path, history: try history(arguments, on: console))
+    let session = ShellSession(
+      console, database: path, key: key, history: try history(arguments, on: console))
     return try session.runInteractively()
   }
 

@@ -22,6 +22,7 @@ struct Database {
     var options = Store.Options()
     options.compaction = .manual
     options.reading = .buffered(cacheBytes: 64 << 20)
+    options.setKey()
     let store = try Store.open(
       at: path, on: volume, mode: .readOnly, options: options, environment: .system)
     return Database(store: store, path: path)
@@ -32,10 +33,12 @@ struct Database {
   }
 
   static func open(
-    path: String, _ mode: Store.OpenMode, waiting timeout: Duration = .zero
+    path: String, _ mode: Store.OpenMode, waiting timeout: Duration = .zero, suite: CipherSuite = .aes256
   ) throws -> Database {
     var options = Store.Options()
     options.lockTimeout = timeout
+    options.setKey()
+    options.cipherSuite = suite
     // Commands are short, and leave compactions to `latewood compact`, unless the file gets too
     // large.
     options.compaction = .manual

@@ -21,6 +21,7 @@ struct DocumentDatabase {
   ) throws -> DocumentDatabase {
     var options = DocumentOptions()
     options.store.lockTimeout = timeout
+    options.store.setKey()
     options.store.compaction = .manual
     options.store.keepsBoundsWhenClosed = true
     options.expiresByItself = false
@@ -37,6 +38,7 @@ struct DocumentDatabase {
     var options = DocumentOptions()
     options.store.compaction = .manual
     options.store.reading = .buffered(cacheBytes: 64 << 20)
+    options.store.setKey()
     options.expiresByItself = false
     let store = try Failure.naming(path) {
       try DocumentStore.open(at: path, on: volume, mode: .readOnly, options: options)

@@ -53,7 +53,7 @@ struct DamageReport {
   init?(unopenable path: String) {
     let faults: [StorageError]
     do throws(StorageError) {
-      let file = try InspectedFile(path: path)
+      let file = try InspectedFile(path: path, key: FileKey.current)
       defer { file.close() }
       faults = try FileMap(file).faults
     } catch { return nil }
@@ -95,7 +95,7 @@ private struct DamageSurvey {
   /// Returns nil if the file cannot be read.
   init?(of places: Set<UInt64>, path: String) {
     do throws(StorageError) {
-      let file = try InspectedFile(path: path)
+      let file = try InspectedFile(path: path, key: FileKey.current)
       defer { file.close() }
       self.places = places
       losses = try TreeLosses(file, values: places)

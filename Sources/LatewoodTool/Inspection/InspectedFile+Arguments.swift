@@ -8,14 +8,14 @@ extension InspectedFile {
   static func opened(
     _ arguments: Arguments, badBlocks: FileReader.BadBlocks = .fail
   ) throws -> InspectedFile {
-    try opened(at: arguments.text(0), badBlocks: badBlocks)
+    try opened(at: arguments.text(0), badBlocks: badBlocks).refusingEncrypted()
   }
 
   static func opened(
     at path: String, on volume: any Volume = FileVolume(), badBlocks: FileReader.BadBlocks = .fail
   ) throws -> InspectedFile {
     try Failure.amending {
-      try InspectedFile(path: path, on: volume, badBlocks: badBlocks)
+      try InspectedFile(path: path, on: volume, key: FileKey.current, badBlocks: badBlocks)
     } by: { failure in
       failure.advice =
         switch failure.code {
@@ -25,6 +25,17 @@ extension InspectedFile {
         default: ""
         }
     }
+  }
+}
+
+extension InspectedFile {
+  /// Returns this file. Throws if it is encrypted, for commands that show its bytes or operations.
+  func refusingEncrypted() throws(Failure) -> InspectedFile {
+    guard header.header?.suite != nil else { return self }
+    throw Failure(
+      .cannotOpen, code: "unsupported",
+      "the file is encrypted, and this command reads only files that are not",
+      advice: "`latewood info`, `latewood size` and `latewood verify` read encrypted files.", path: path)
   }
 }
 

@@ -2,9 +2,12 @@ import LatewoodBytes
 
 /// Converts the words of a line of the shell into the arguments of the tool.
 enum ShellLine {
-  /// - Parameter hasInput: false if the lines come from standard input, so that commands cannot
-  ///   read it.
-  static func arguments(_ words: [String], database: String, hasInput: Bool) throws -> [[UInt8]] {
+  /// - Parameters:
+  ///   - key: the options that give the key of the database to a command that has none.
+  ///   - hasInput: false if the lines come from standard input, so that commands cannot read it.
+  static func arguments(
+    _ words: [String], database: String, key: [String] = [], hasInput: Bool
+  ) throws -> [[UInt8]] {
     let words = CommandTable.withoutInspect(words) { $0 }
     let name = words.first ?? ""
     guard name != "latewood" else {
@@ -34,6 +37,9 @@ enum ShellLine {
       }
     }
     result.insert(Array(database.utf8), at: index)
+    if !words.contains(where: { word in FileKey.Options.opening.all.contains { word.hasPrefix($0.name) } }) {
+      result.insert(contentsOf: key.map { Array($0.utf8) }, at: 1)
+    }
     return result
   }
 
@@ -59,7 +65,7 @@ enum ShellLine {
         // Insert it after `--`, so that a path that starts with a dash is not an option.
         onlyOperands = true
       } else {
-        isValue = command.options.contains { $0.name == word && $0.value != nil }
+        isValue = command.allOptions.contains { $0.name == word && $0.value != nil }
       }
     }
     return (index ?? words.count, operands)

@@ -14,13 +14,16 @@ final class ShellSession {
 
   private let console: Console
   private let database: String
+  private let key: FileKey.Handover
   private var history: ShellHistory
   /// A statement that has not ended yet.
   private var statement: ShellStatement?
 
-  init(_ console: Console, database: String, history: ShellHistory) {
+  /// - Parameter key: the key that each command gets.
+  init(_ console: Console, database: String, key: FileKey.Handover = .none, history: ShellHistory) {
     self.console = console
     self.database = database
+    self.key = key
     self.history = history
   }
 
@@ -156,10 +159,11 @@ final class ShellSession {
   }
 
   private func run(words: [String], isAtTerminal: Bool) throws -> ExitCode? {
-    let arguments = try ShellLine.arguments(words, database: database, hasInput: isAtTerminal)
+    let arguments = try ShellLine.arguments(
+      words, database: database, key: key.options, hasInput: isAtTerminal)
     try console.flush()
     let status = try ChildProcess.run(
-      CurrentProcess.executablePath(), arguments: arguments, hasInput: isAtTerminal)
+      CurrentProcess.executablePath(), arguments: arguments, hasInput: isAtTerminal, secret: key.password)
     guard let status else {
       // On a terminal this was an interrupt, and the screen already shows ^C.
       if isAtTerminal { try console.note("") }

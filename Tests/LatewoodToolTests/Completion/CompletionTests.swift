@@ -31,11 +31,11 @@ import Testing
   }
 
   @Test func `options are offered once, and only where they are valid`() {
-    #expect(words("list db --key") == ["--keyspace", "--keys-only"])
-    #expect(words("list db --keys-only --key") == ["--keyspace"])
+    #expect(words("list db --key") == ["--keyspace", "--keys-only", "--key-file"])
+    #expect(words("list db --keys-only --key") == ["--keyspace", "--key-file"])
     #expect(words("list -- --key").isEmpty)
     #expect(words("list db --limit --key").isEmpty)
-    #expect(words("info db ") == ["--all", "--json", "--help"])
+    #expect(words("info db ") == ["--all", "--key-file", "--password", "--password-fd", "--json", "--help"])
   }
 
   @Test func `names are offered from the database on the line`() {

@@ -43,6 +43,10 @@ struct GoldenCommand {
     GoldenCommand(name: "compact", lines: [["compact", "FILE", "--dry-run"], ["compact", "FILE"]]),
     GoldenCommand(name: "copy", lines: [["copy", "FILE", "NEW"]]),
     GoldenCommand(name: "backup", lines: [["backup", "FILE", "NEW"]]),
+    GoldenCommand(
+      name: "encrypt", lines: [["encrypt", "FILE"], ["encrypt", "FILE", "--key-file", "TEXT"]]),
+    GoldenCommand(name: "decrypt", lines: [["decrypt", "FILE"]]),
+    GoldenCommand(name: "rekey", lines: [["rekey", "FILE"]]),
     GoldenCommand(name: "info-documents", source: .documents, lines: [["info", "FILE"]]),
     GoldenCommand(name: "size-documents", source: .documents, lines: [["size", "FILE", "--limit", "3"]]),
     GoldenCommand(name: "verify-documents", source: .documents, lines: [["verify", "FILE", "--deep"]]),

@@ -15,12 +15,13 @@ struct CommandSamples {
   var key = "greeting"
 
   /// Options that make a command wait indefinitely.
-  static let endless: Set<String> = ["--follow", "--watch"]
+  static let endless: Set<String> = ["--follow", "--watch", "--password-fd", "--new-password-fd"]
   /// Options that do not run the command.
   static let idle: Set<String> = ["--help"]
   /// Commands that may change the file. All others leave every byte of it unchanged.
   static let writing: Set<String> = [
     "put", "delete", "import", "compact", "backup", "doc", "expiry", "prune", "upgrade", "demo-writer",
+    "encrypt", "decrypt", "rekey",
   ]
 
   /// The commands that work on a file and terminate.

@@ -1,0 +1,109 @@
+import LatewoodDevice
+import LatewoodSimulation
+import LatewoodTerminal
+import Testing
+
+@testable import LatewoodTool
+
+/// Encrypted databases on the command line.
+@Suite struct EncryptionCommandTests {
+  private let directory: ToolDirectory
+  private let key: String
+  private let other: String
+
+  init() throws {
+    directory = try ToolDirectory()
+    (key, other) = (directory.file("key"), directory.file("other"))
+    try directory.write(Array(repeating: 7, count: 32), to: "key")
+    try directory.write(Array(String(repeating: "0aF9", count: 16).utf8) + [10], to: "other")
+  }
+
+  private func run(_ arguments: String...) -> (code: ExitCode, output: String, error: String) {
+    BuiltTool.run(arguments.map { $0 == "@" ? directory.file("db") : $0 })
+  }
+
+  @Test func `put creates an encrypted database, which only its key opens`() throws {
+    #expect(run("put", "@", "quokka", "wombat", "--key-file", key).code == .success)
+    let bytes = try directory.bytes(of: "db")
+    #expect(bytes.firstRange(of: Array("quokka".utf8)) == nil)
+    #expect(bytes.firstRange(of: Array("wombat".utf8)) == nil)
+    #expect(run("get", "@", "quokka", "--key-file", key).output == "wombat")
+    for (options, word) in [
+      ([], "no key was given"), (["--key-file", other], "the key is wrong"),
+    ] as [([String], String)] {
+      let refused = BuiltTool.run(["get", directory.file("db"), "quokka"] + options)
+      #expect(refused.code == .cannotOpen && refused.error.contains(word), "\(refused.error)")
+    }
+    for command in ["info", "verify", "size", "list", "history"] {
+      #expect(run(command, "@").code == .cannotOpen, "\(command)")
+      let result = run(command, "@", "--key-file", key)
+      #expect(result.code == .success, "\(command): \(result.error)")
+    }
+    #expect(run("inspect", "frames", "@", "--key-file", key).error.contains("encrypted"))
+    #expect(run("salvage", "@", directory.file("saved")).error.contains("encrypted"))
+    #expect(run("backup", "@", directory.file("backup"), "--key-file", key).code == .success)
+    #expect(run("get", directory.file("backup"), "quokka", "--key-file", key).output == "wombat")
+  }
+
+  @Test func `a database is encrypted, gets another key, and is decrypted`() throws {
+    #expect(run("put", "@", "quokka", "wombat").code == .success)
+    #expect(run("encrypt", "@").code == .usage)
+    #expect(run("encrypt", "@", "--key-file", key, "--cipher", "chacha20").code == .success)
+    #expect(try directory.bytes(of: "db").firstRange(of: Array("wombat".utf8)) == nil)
+    #expect(run("encrypt", "@", "--key-file", key).code != .success)
+    #expect(run("rekey", "@", "--key-file", key).code == .usage)
+    #expect(run("rekey", "@", "--key-file", key, "--new-key-file", other).code == .success)
+    #expect(run("get", "@", "quokka", "--key-file", key).code == .cannotOpen)
+    #expect(run("get", "@", "quokka", "--key-file", other).output == "wombat")
+    let renewed = run("rekey", "@", "--key-file", other, "--new-key-file", key, "--new-file-key")
+    #expect(renewed.code == .success)
+    #expect(run("decrypt", "@").code == .cannotOpen)
+    #expect(run("decrypt", "@", "--key-file", key).code == .success)
+    #expect(run("get", "@", "quokka").output == "wombat")
+    #expect(run("decrypt", "@").error.contains("not encrypted"))
+    #expect(run("get", "@", "quokka", "--key-file", key).error.contains("not encrypted"))
+  }
+
+  @Test func `documents are imported and found in an encrypted database`() throws {
+    try directory.write(
+      Array(#"[{"name":"a","city":"Porto"},{"name":"b","city":"Lima"}]"#.utf8), to: "people.json")
+    let imported = run("import", "@", directory.file("people.json"), "--id", "name", "--key-file", key)
+    #expect(imported.code == .success, "\(imported.error)")
+    let found = run("find", "@", #"{"city":"Lima"}"#, "--key-file", key)
+    #expect(found.code == .success && found.output.contains("Lima"), "\(found)")
+    #expect(run("find", "@", #"{"city":"Lima"}"#).code == .cannotOpen)
+  }
+
+  @Test func `a file that is no key, and two kinds of keys, are refused`() throws {
+    try directory.write([1, 2, 3], to: "short")
+    #expect(run("put", "@", "a", "b", "--key-file", directory.file("short")).code == .badInput)
+    #expect(run("put", "@", "a", "b", "--key-file", directory.file("none")).code == .cannotOpen)
+    #expect(run("put", "@", "a", "b", "--key-file", key, "--password").code == .usage)
+    // Standard input is not a terminal here.
+    #expect(run("put", "@", "a", "b", "--password").code == .usage)
+  }
+
+  @Test func `a password is asked for without showing it, and by the shell only once`() throws {
+    let path = directory.file("db")
+    let session = try TerminalSession(["put", path, "quokka", "wombat", "--password"])
+    try session.expect("New password: ")
+    try session.type("sesamx\u{7F}e\r")
+    try session.expect("The same again: ")
+    try session.type("sesame\r")
+    #expect(try session.wait() == 0)
+    #expect(!session.all.rows.joined().contains("sesam"))
+    let shell = try TerminalSession(["shell", path, "--password"], environment: ["NO_COLOR": "1"])
+    try shell.expect("Password: ")
+    try shell.type("sesame\r")
+    try shell.expectRow("db> ")
+    try shell.type("get quokka\r")
+    try shell.expect("wombat")
+    try shell.expectRow("db> ")
+    try shell.type("\u{04}")
+    #expect(try shell.wait() == 0)
+    let wrong = try TerminalSession(["get", path, "quokka", "--password"])
+    try wrong.expect("Password: ")
+    try wrong.type("sesam\r")
+    #expect(try wrong.wait() == ExitCode.cannotOpen.rawValue)
+  }
+}
