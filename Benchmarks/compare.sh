@@ -35,9 +35,9 @@
 #   opening recover   Latewood alone: opening after a clean close, and after a crash
 #   blob              Latewood alone: a blob of 1 GiB in and out
 #   import            Latewood alone: the tool imports 1,000,000 JSON Lines into a new database
-#   documents         documents, queries, space, live queries and Codable beside SQLite and
-#                     Foundation; needs SQLite's headers (libsqlite3-dev). It has rounds of its own
-#                     at the end, and at least three of them, unless one is asked for
+#   documents         documents, queries, space, live queries, words and Codable beside SQLite
+#                     and Foundation; needs SQLite's headers (libsqlite3-dev). It has rounds of its
+#                     own at the end, and at least three of them, unless one is asked for
 #   large             with many records, beside LMDB and LevelDB: group growth, and opening. One
 #                     round
 #   extra             Latewood's promises that no goal is about; not among the defaults
@@ -178,7 +178,7 @@ if has_group readers; then
 fi
 : > "$texts"
 if has_group documents; then
-  for work in documents queries space live; do document_work $work "$at_least_three"; done
+  for work in documents queries space live texts; do document_work $work "$at_least_three"; done
 fi
 echo "load after: $(load)" >> "$facts"
 python3 Benchmarks/results.py "$figures" "$facts" "$results" "$texts"

@@ -69,6 +69,7 @@ document_work() { # WORKLOAD ROUNDS
   case $1 in
     queries) count=50000 ;;
     space) count=300000 ;;
+    texts) count=200000 ;;
     *) count=100000 ;;
   esac
   sync

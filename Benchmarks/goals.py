@@ -150,6 +150,7 @@ READERS = "Two readers"
 BESIDE = "Reads beside a writer at full speed"
 WRITTEN = "Bytes written and space"
 QUERIES = "Points and ranges"
+WORDS = "Words"
 
 
 def of_readers(sizes):
@@ -235,6 +236,20 @@ DOCUMENTS = [
     (r"scan without an index", "Scans of documents"),
     (r"100 updates with 3 indexes", "Edits"),
     (r"an update of \d+ rows", None),
+    (r"index of words, for each text", WORDS),
+    (r"words of a text, bytes on the disk", WORDS),
+    (r"the ten best of a frequent word", WORDS),
+    (r"the ten best of a rare word", WORDS),
+    (r"the ten best of three words", WORDS),
+    (r"the ten best of any of three words", WORDS),
+    (r"the ten best of a phrase", WORDS),
+    (r"the ten best of a prefix", WORDS),
+    (r"the number of a frequent word", WORDS),
+    (r"the number of a word of rank 1,000", WORDS),
+    (r"the number of two words", WORDS),
+    (r"the number of a phrase", WORDS),
+    (r"a new text of a document", WORDS),
+    (r"1000 new texts in a batch", WORDS),
 ]
 
 

@@ -11,13 +11,14 @@ enum DocumentBenchmark {
            DocumentBenchmark queries [--count 50000] [--rounds 5] [--dir DIRECTORY] [--only NAME]
            DocumentBenchmark films --data FILE[,FILE…] [--count 36000] [--rounds 5] [--dir DIRECTORY]
            DocumentBenchmark space [--count 300000] [--dir DIRECTORY]
+           DocumentBenchmark texts [--count 200000] [--rounds 5] [--dir DIRECTORY] [--only NAME]
            DocumentBenchmark live [--count 100000] [--rounds 5] [--dir DIRECTORY]
     The directory is emptied. Films are JSON arrays of the data set prust/wikipedia-movie-data.
     """
 
   private static let usualCounts = [
     "documents": 100_000, "saves": 1000, "gets": 100_000, "queries": 50_000, "films": 36_000,
-    "live": 100_000, "space": 300_000,
+    "live": 100_000, "space": 300_000, "texts": 200_000,
   ]
 
   static func main() throws {
@@ -48,6 +49,7 @@ enum DocumentBenchmark {
       case "films": try run.films(data)
       case "live": try run.live()
       case "space": try run.space()
+      case "texts": try run.texts()
       default: try run.queries()
       }
     if !isEnough { exit(1) }

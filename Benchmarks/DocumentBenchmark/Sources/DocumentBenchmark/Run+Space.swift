@@ -32,11 +32,16 @@ extension Run {
     try inBatches(notes, engine.save)
     try engine.compact()
     try engine.close()
+    return Double(allocatedBytes(at: path)) / Double(count)
+  }
+
+  /// Returns the bytes that the file system has allocated for a database.
+  func allocatedBytes(at path: String) -> Int {
     var blocks = 0
     for suffix in ["", "-wal"] {
       var status = stat()
       if stat(path + suffix, &status) == 0 { blocks += Int(status.st_blocks) }
     }
-    return Double(blocks * 512) / Double(count)
+    return blocks * 512
   }
 }
