@@ -8,9 +8,11 @@ struct TextIndexBuild: StepwiseBuild {
   let definition: TextDefinition
   let collection: CollectionHandle
   /// The number of documents in a step.
-  var limit = 2000
+  var limit = 8000
   /// The length of the texts of a step, in bytes; the step ends with the document that exceeds it.
-  var textLength = 1 << 20
+  /// So much text usually has as many words as change the postings directly: recent segments, which
+  /// would be merged soon, cost more.
+  var textLength = 3 << 20
   /// Whether documents whose body is lost are left out.
   var isSalvaged = false
 

@@ -8,9 +8,8 @@ struct TermTable {
   private var bytes: [UInt8] = []
   /// The end of each string in `bytes`.
   private var ends: [Int] = []
-  private var hashes: [UInt32] = []
-  /// The number plus 1 of a string, or 0.
-  private var slots: [UInt32] = Array(repeating: 0, count: 64)
+  /// The hash of a string, and in the lower half its number plus 1; or 0.
+  private var slots: [UInt64] = Array(repeating: 0, count: 64)
 
   private static let seed = UInt64(bitPattern: Int64(Hasher().finalize()))
 
@@ -25,34 +24,41 @@ struct TermTable {
 
   /// Returns the number of a string, after adding it if it is not there.
   mutating func number(of string: UnsafeBufferPointer<UInt8>) -> Int {
-    let hash = UInt32(truncatingIfNeeded: XXH64.hash(UnsafeRawBufferPointer(string), seed: TermTable.seed))
+    let hash = XXH64.hash(UnsafeRawBufferPointer(string), seed: TermTable.seed) >> 32
     var slot = Int(hash) & (slots.count - 1)
     while slots[slot] != 0 {
-      let number = Int(slots[slot]) - 1
-      if hashes[number] == hash, isEqual(number, string) { return number }
+      if slots[slot] >> 32 == hash {
+        let number = TermTable.number(slots[slot])
+        if isEqual(number, string) { return number }
+      }
       slot = (slot + 1) & (slots.count - 1)
     }
     bytes.append(contentsOf: string)
     ends.append(bytes.count)
-    hashes.append(hash)
-    slots[slot] = UInt32(count)
+    slots[slot] = hash << 32 | UInt64(count)
     if count * 2 > slots.count { grow() }
     return count - 1
   }
 
+  private static func number(_ slot: UInt64) -> Int { Int(slot & 0xFFFF_FFFF) - 1 }
+
   private func isEqual(_ number: Int, _ string: UnsafeBufferPointer<UInt8>) -> Bool {
     let start = number == 0 ? 0 : ends[number - 1]
     guard ends[number] - start == string.count else { return false }
-    for index in 0..<string.count where bytes[start + index] != string[index] { return false }
-    return true
+    return bytes.withUnsafeBufferPointer { (bytes) in
+      // SAFETY: the string with this number, of the same length, is inside of the array.
+      for index in 0..<string.count where bytes[start + index] != string[index] { return false }
+      return true
+    }
   }
 
   private mutating func grow() {
+    let full = slots.filter { $0 != 0 }
     slots = Array(repeating: 0, count: slots.count * 2)
-    for number in 0..<count {
-      var slot = Int(hashes[number]) & (slots.count - 1)
+    for entry in full {
+      var slot = Int(entry >> 32) & (slots.count - 1)
       while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
-      slots[slot] = UInt32(number + 1)
+      slots[slot] = entry
     }
   }
 

@@ -53,13 +53,14 @@ final class ListCursor: PhraseOccurrences {
 /// The documents with several terms at fixed distances from each other. Without scores: see
 /// ``ListCursor``.
 final class PhraseCursor: PhraseOccurrences {
-  private(set) var number: UInt64 = 0
+  // SAFETY: as in ``TermCursor``.
+  @exclusivity(unchecked) private(set) var number: UInt64 = 0
   private let parts: [(cursor: any PhraseOccurrences, offset: Int)]
   /// The parts, beginning with the rarest.
   private let cursors: [any DocumentCursor]
   private let fields: [Bool]?
-  private var found: [Int] = []
-  private var counts: [UInt32]
+  @exclusivity(unchecked) private var found: [Int] = []
+  @exclusivity(unchecked) private var counts: [UInt32]
 
   init(_ parts: [(cursor: any PhraseOccurrences, offset: Int)], fields: [Bool]?, fieldCount: Int) {
     self.parts = parts

@@ -40,7 +40,7 @@ package struct TextIndexLimits: Sendable {
   package var recentLength = 4 << 20
   /// The number of changed places with which a transaction changes the postings of terms
   /// immediately.
-  package var directCount = 400_000
+  package var directCount = 250_000
 
   package init() {}
 }

@@ -182,16 +182,19 @@ package struct TextIndexWriter {
   private mutating func places(
     of texts: Texts
   ) -> (places: [(term: Int, place: Int)], lengths: [Int]) {
-    var places: [(term: Int, place: Int)] = []
+    var places: [Int] = []
+    /// The term of each place, with the index of the place in the lower half.
+    var order: [UInt64] = []
     var lengths: [Int] = []
     for field in 0..<fieldCount {
       lengths.append(
         forEachTerm(of: texts, field) { (pending, term, position) in
-          places.append((pending.number(of: term), Postings.place(field, position)))
+          order.append(UInt64(pending.number(of: term)) << 32 | UInt64(places.count))
+          places.append(Postings.place(field, position))
         })
     }
-    places.sort { $0.term != $1.term ? $0.term < $1.term : $0.place < $1.place }
-    return (places, lengths)
+    order.sort()
+    return (order.map { (Int($0 >> 32), places[Int($0 & 0xFFFF_FFFF)]) }, lengths)
   }
 
   private mutating func forEachTerm(
