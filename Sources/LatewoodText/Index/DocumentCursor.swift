@@ -92,9 +92,10 @@ enum CommonDocuments {
     while agreeing < cursors.count {
       let cursor = cursors[index]
       try cursor.advance(to: target)
-      if cursor.number == TextIndexKey.infinite { return TextIndexKey.infinite }
-      agreeing = cursor.number == target ? agreeing + 1 : 1
-      target = cursor.number
+      let number = cursor.number
+      if number == TextIndexKey.infinite { return number }
+      agreeing = number == target ? agreeing + 1 : 1
+      target = number
       index = index + 1 == cursors.count ? 0 : index + 1
     }
     return target

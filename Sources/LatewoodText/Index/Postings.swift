@@ -258,7 +258,8 @@ struct Postings: Equatable {
       throw reader.damaged("it has \(count) postings")
     }
     let usual = fieldCount > 1 ? try reader.number(upTo: UInt64(fieldCount - 1)) : 0
-    frequencies.reserveCapacity(count * fieldCount)
+    // Most postings of a single field have the term once.
+    frequencies = Array(repeating: fieldCount == 1 ? 1 : 0, count: count * fieldCount)
     var number: UInt64 = 0
     /// Each place takes at least one byte.
     var total = 0
@@ -272,18 +273,11 @@ struct Postings: Equatable {
         // SAFETY: the buffer has room for `count` numbers.
         buffer[index] = number
         initialized = index + 1
-        if fieldCount == 1, code & 1 == 1 {
-          frequencies.append(1)
-          total += 1
-          continue
-        }
-        let start = frequencies.count
-        frequencies.append(contentsOf: repeatElement(0, count: fieldCount))
-        if code & 1 == 1 {
-          frequencies[start + usual] = 1
-          total += 1
+        if code & 1 == 0 {
+          try readShapes(&reader, index * fieldCount, &total)
         } else {
-          try readShapes(&reader, start, &total)
+          if fieldCount > 1 { frequencies[index * fieldCount + usual] = 1 }
+          total += 1
         }
       }
     }
