@@ -107,7 +107,7 @@ def translate(path, name, imports):
     for line, kind, code in pieces(path):
         place = f'#sourceLocation(file: "{path}", line: {line})'
         for at, text in enumerate(code):
-            if text.startswith("import "):
+            if text.startswith("import ") and not kind.startswith("skipped"):
                 imports.append(text.removeprefix("import ").split()[0])
                 code[at] = ""
         if kind != "hidden":
