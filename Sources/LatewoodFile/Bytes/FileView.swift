@@ -51,9 +51,12 @@ import Synchronization
   }
 
   /// Returns whether the node or extent at `offset`, which is below `limit`, has been verified.
+  ///
+  /// If so, this thread sees the bytes that were verified: another one may have written them to the
+  /// memory of a cache just before it set the bit.
   @inlinable @inline(__always) package func isVerified(_ offset: UInt64, _ proof: UInt64) -> Bool {
     let bit = (offset &>> 6) &* 2 | proof
-    return word(bit).pointee.load(ordering: .relaxed) & (1 &<< (bit & 63)) != 0
+    return word(bit).pointee.load(ordering: .acquiring) & (1 &<< (bit & 63)) != 0
   }
 
   /// Marks the node or extent at `offset` as verified.
@@ -61,7 +64,7 @@ import Synchronization
   /// - Parameter length: its length, in bytes.
   package func markVerified(_ offset: UInt64, _ length: Int, _ proof: UInt64) {
     let bit = (offset &>> 6) &* 2 | proof
-    let mark = { _ = word(bit).pointee.bitwiseOr(1 &<< (bit & 63), ordering: .relaxed) }
+    let mark = { _ = word(bit).pointee.bitwiseOr(1 &<< (bit & 63), ordering: .releasing) }
     owner?._withUnsafeGuaranteedRef { $0.noteProof() }
     guard let cache else { return mark() }
     let start = base + Int(truncatingIfNeeded: offset)
