@@ -60,10 +60,14 @@ package final class BackupFile {
   /// Opens the backup of `source` at `path` to extend it. Begins a new one if the file does not
   /// exist, or is a backup from before a compaction.
   ///
+  /// Not in a forked child: the slots of an encrypted backup are sealed by the cipher of `source`,
+  /// with the numbers that its parent uses.
+  ///
   /// Throws `alreadyExists` unless the existing file is a backup of this database that was never
   /// written to; `lockedByThisProcess`; `lockedByOtherProcess`; and errors of the volume and the
   /// device.
   package static func open(at path: String, of source: DatabaseFile) throws(StorageError) -> BackupFile {
+    try source.frames.checkOwner()
     let volume = source.volume
     let path = try volume.resolved(path)
     let lock = try volume.lockForWriting(path)
@@ -236,6 +240,7 @@ package final class BackupFile {
   ///     `leastReplay`.
   ///   - end: the end of the source's bytes.
   package func publish(checkpoint: UInt64, end: UInt64) throws(StorageError) {
+    try source.frames.checkOwner()
     var copied = source.view
     copied.limit = end
     guard let (record, frame) = try source.checkpoint(at: checkpoint, in: copied),

@@ -13,7 +13,8 @@ import Synchronization
 ///
 /// The nonce of a unit consists of the epoch, which is random, and of the number of the unit in it.
 /// A cipher draws its epoch when it is made, and counts all units that it encrypts, so no nonce
-/// occurs twice, even if writes are lost or repeated. The tag covers the id of the file, the kind
+/// occurs twice, even if writes are lost or repeated, unless an image of the process's memory is
+/// resumed twice. The tag covers the id of the file, the kind
 /// and the offset of the unit, its clear bytes and its encrypted text. A unit from another place,
 /// file or kind is therefore refused.
 ///
@@ -21,7 +22,7 @@ import Synchronization
 /// damage is found without the key.
 ///
 /// Thread safety: any thread. A forked child must not encrypt: it would use the numbers of its
-/// parent again. `FrameWriter.checkOwner` ensures that.
+/// parent again. `FrameWriter.checkOwner`, before everything that writes, ensures that.
 package final class FileCipher: Sendable {
   /// The number of bytes that follow the text of a unit.
   package static let trailerLength = 40

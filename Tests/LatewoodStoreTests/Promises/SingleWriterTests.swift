@@ -39,13 +39,13 @@ import Testing
       try again.close()
     }
 
-    @Test func `a forked child cannot write, and does not harm its parent`() throws {
+    /// Runs a closure in a forked child.
+    ///
+    /// - Returns: the exit status of the child: 42 if the closure returned true.
+    private func statusOfChild(_ body: () -> Bool) throws -> Int32 {
       typealias Fork = @convention(c) () -> Int32
       let symbol = try #require(dlsym(dlopen(nil, RTLD_NOW), "fork"))
       let fork = unsafeBitCast(symbol, to: Fork.self)
-      let store = try Store.open(at: directory.store, options: options)
-      let space = try store.keyspace("a")
-      try store.put("k", "parent", in: space)
       // The child has only one thread, and a lock held by another thread here stays locked there.
       // Then an alarm ends the child, and the next attempt may succeed.
       var status: Int32 = SIGALRM
@@ -53,13 +53,23 @@ import Testing
         let child = fork()
         if child == 0 {
           alarm(2)
-          var code: StoreError.Code?
-          do { try store.put("k", "child", in: space) } catch { code = error.storeCode }
-          _exit(code == .lockedByOtherProcess ? 42 : 1)
+          _exit(body() ? 42 : 1)
         }
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
       }
-      #expect((status >> 8) & 0xFF == 42)
+      return (status >> 8) & 0xFF
+    }
+
+    @Test func `a forked child cannot write, and does not harm its parent`() throws {
+      let store = try Store.open(at: directory.store, options: options)
+      let space = try store.keyspace("a")
+      try store.put("k", "parent", in: space)
+      let status = try statusOfChild {
+        var code: StoreError.Code?
+        do { try store.put("k", "child", in: space) } catch { code = error.storeCode }
+        return code == .lockedByOtherProcess
+      }
+      #expect(status == 42)
       try store.put("l", "parent", in: space)
       #expect(try store.get("k", in: space) == Array("parent".utf8))
       refusal(.lockedByThisProcess) { _ = try Store.open(at: directory.store) }
@@ -68,6 +78,25 @@ import Testing
       let again = try Store.open(at: directory.store, options: options)
       #expect(try again.count(in: again.keyspace("a")) == 2)
       try again.close()
+    }
+
+    /// Its slots would have the nonces that the next units of the parent have.
+    @Test func `a forked child cannot make a backup`() throws {
+      var options = options
+      options.encryptionKey = .raw([UInt8](repeating: 1, count: 32))
+      let store = try Store.open(at: directory.store, options: options)
+      try store.put("k", "parent", in: store.keyspace("a"))
+      try store.checkpoint()
+      let path = directory.path + "/backup"
+      let status = try statusOfChild {
+        var code: StoreError.Code?
+        do { try store.backup(to: path) } catch { code = error.storeCode }
+        return code == .lockedByOtherProcess
+      }
+      #expect(status == 42)
+      #expect(try !Store.exists(at: path))
+      try store.backup(to: path)
+      try store.close()
     }
   #endif
 
