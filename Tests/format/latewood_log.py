@@ -249,12 +249,14 @@ class Log:
                 break
             if frame.header.kind == COMMIT and frame.header.transaction < begun:
                 break
-            begun = max(begun, frame.header.transaction)
-            floor = max(floor, frame.header.durable)
+            has_ended = frame.header.kind == SEAL and frame.header.flags & ENDS
+            # In an encrypted file, the seal of a backup has no tag: section 14.
+            if not (has_ended and units.trailer):
+                begun = max(begun, frame.header.transaction)
+                floor = max(floor, frame.header.durable)
             if frame.header.kind == COMMIT:
                 pending = self._take(frame, pending)
             previous, position = frame.header.checksum, frame.next
-            has_ended = frame.header.kind == SEAL and frame.header.flags & ENDS
             if has_ended:
                 break
         self.end, self.has_ended = position, has_ended

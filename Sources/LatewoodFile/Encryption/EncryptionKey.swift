@@ -86,7 +86,7 @@ package enum KeyDerivation: Sendable, Equatable {
   }
 
   /// The costs that a file may ask for, so that a hostile file does not take all memory or all
-  /// time.
+  /// time. No file is written that asks for more.
   private enum Limit {
     static let kibibytes = 1 << 20
     static let passes = 64
@@ -97,6 +97,22 @@ package enum KeyDerivation: Sendable, Equatable {
   /// The default for passwords: 64 MiB and three passes, as RFC 9106 recommends.
   package static var usual: KeyDerivation {
     get throws(StorageError) { .argon2id(try Argon2id(memory: 65536, passes: 3, lanes: 1)) }
+  }
+
+  /// Throws `unsupported` if the costs are not ones that a file may ask for.
+  func checkCosts() throws(StorageError) {
+    let isAllowed =
+      switch self {
+      case .raw: true
+      case .argon2id(let function):
+        function.memory <= Limit.kibibytes && function.passes <= Limit.passes
+          && function.lanes <= Limit.lanes
+      case .pbkdf2(let rounds): rounds >= 1 && rounds <= Limit.rounds
+      }
+    if isAllowed { return }
+    throw StorageError(
+      .unsupported, "a file may not ask for a derivation of its key that takes so much memory or time",
+      advice: "At most 1 GiB, 64 passes and 64 lanes, or 67,108,864 rounds, are allowed.")
   }
 
   /// Returns 32 bytes; nil if the key is of the wrong kind, and so cannot be the right one.
@@ -116,6 +132,8 @@ package enum KeyDerivation: Sendable, Equatable {
   }
 
   /// Writes the code, and after 3 zeros the costs, to 16 bytes.
+  ///
+  /// The costs must have been checked.
   func encode(into target: UnsafeMutableRawPointer) {
     target.initializeMemory(as: UInt8.self, repeating: 0, count: 16)
     switch self {
@@ -134,18 +152,18 @@ package enum KeyDerivation: Sendable, Equatable {
   /// Reads 16 bytes. Throws `unsupported` if the derivation is not known or costs too much.
   static func decode(from source: UnsafeRawPointer) throws(StorageError) -> KeyDerivation {
     let (first, second, third) = (Int(source.u32(4)), Int(source.u32(8)), Int(source.u32(12)))
+    let derivation: KeyDerivation
     switch source.u8(0) {
-    case Code.raw: return .raw
+    case Code.raw: derivation = .raw
     case Code.argon2id:
-      guard second <= Limit.kibibytes, first <= Limit.passes, third <= Limit.lanes else { break }
-      return .argon2id(try Argon2id(memory: second, passes: first, lanes: third))
-    case Code.pbkdf2:
-      guard first >= 1, first <= Limit.rounds else { break }
-      return .pbkdf2(rounds: first)
-    default: break
+      derivation = .argon2id(try Argon2id(memory: second, passes: first, lanes: third))
+    case Code.pbkdf2: derivation = .pbkdf2(rounds: first)
+    default:
+      throw StorageError(
+        .unsupported, "the file asks for a derivation of its key that is not known",
+        advice: "Use a newer program, if a newer one wrote the file.")
     }
-    throw StorageError(
-      .unsupported, "the file asks for a derivation of its key that is not known or takes too much",
-      advice: "Use a newer program, if a newer one wrote the file.")
+    try derivation.checkCosts()
+    return derivation
   }
 }

@@ -107,7 +107,7 @@ extension DatabaseFile {
     return secret.wrap
   }
 
-  /// Undoes a call of `replaceWrap` after which no slot was written.
+  /// Undoes a call of `replaceWrap`. The slots that are written afterwards have the old key again.
   package func restoreWrap(_ wrap: KeyWrap) { slots.wrap = wrap }
 
   /// A file that can be read and written.
@@ -213,11 +213,17 @@ extension DatabaseFile {
     if case .fileKey(let fileKey) = key.kind {
       return FileSecret(suite: suite, fileKey: fileKey, wrap: wraps[0])
     }
+    // One copy may need more memory than there is, or be of a newer program.
+    var failure: StorageError?
     for wrap in wraps {
-      guard let fileKey = try wrap.unwrapped(by: key, suite: suite) else { continue }
-      return FileSecret(suite: suite, fileKey: fileKey, wrap: wrap)
+      do throws(StorageError) {
+        guard let fileKey = try wrap.unwrapped(by: key, suite: suite) else { continue }
+        return FileSecret(suite: suite, fileKey: fileKey, wrap: wrap)
+      } catch {
+        failure = failure ?? error
+      }
     }
-    throw wrongKey(key)
+    throw failure ?? wrongKey(key)
   }
 
   /// Returns the device through which an encrypted file is read: with its own memory, which has the

@@ -27,11 +27,15 @@ package struct KeyWrap: Sendable, Equatable {
 
   /// Encrypts the key of a file.
   ///
+  /// Throws `unsupported` if the derivation costs more than a file may ask for, `wrongKey` if it is
+  /// not for this kind of key, and `outOfMemory`.
+  ///
   /// - Parameter random: returns random numbers that nobody can predict.
   package init(
     _ fileKey: SecretBytes, suite: CipherSuite, with key: EncryptionKey, by derivation: KeyDerivation,
     random: () -> UInt64
   ) throws(StorageError) {
+    try derivation.checkCosts()
     var bytes = [UInt8](repeating: 0, count: KeyWrap.length)
     bytes.withUnsafeMutableBytes { bytes in
       guard let base = bytes.baseAddress else { return }

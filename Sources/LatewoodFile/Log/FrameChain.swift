@@ -35,10 +35,15 @@ package struct FrameChain: Sendable {
 
   /// Moves past a frame that continues the log.
   ///
-  /// - Parameter end: the result of ``end(of:)``.
-  package mutating func pass(_ header: FrameHeader, to end: UInt64) {
-    durableThrough = max(durableThrough, header.durableThrough)
-    lastTransaction = max(lastTransaction, header.transaction)
+  /// - Parameters:
+  ///   - end: the result of ``end(of:)``.
+  ///   - isEncrypted: whether the file is encrypted. Then the numbers in a seal that ends the log
+  ///     are ignored, because it has no tag: somebody without the key could have written them.
+  package mutating func pass(_ header: FrameHeader, to end: UInt64, isEncrypted: Bool) {
+    if !isEncrypted || !header.endsLog {
+      durableThrough = max(durableThrough, header.durableThrough)
+      lastTransaction = max(lastTransaction, header.transaction)
+    }
     last = header
     count += 1
     position = ReplayPosition(offset: end, previousChecksum: header.checksum)

@@ -53,7 +53,7 @@ package struct LogReader<Bytes: FileBytes> {
       let end = chain.end(of: header)
     else { return nil }
     if !isTrusting, try !bytes.isSound(header) { return nil }
-    chain.pass(header, to: end)
+    chain.pass(header, to: end, isEncrypted: bytes.codec.isEncrypted)
     return header
   }
 

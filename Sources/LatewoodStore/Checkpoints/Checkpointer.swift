@@ -115,21 +115,22 @@ final class Checkpointer: @unchecked Sendable {
 
   /// Encrypts the key of the file with another key, and durably writes both root slots with it.
   ///
-  /// Between the two, the file opens with either key. If this throws after the first, that remains
-  /// so until the next checkpoints.
+  /// Between the two, the file opens with either key. If this throws, all later slots have the old
+  /// key again. So the old key opens the file, unless the last slot or its sync failed, which ends
+  /// all writing; then it may be the old key, the new one, or both.
   func changeKey(_ encryption: NewEncryption) throws(StorageError) {
     try withoutCheckpoints { () throws(StorageError) in
       let file = currentFile.file
       let old = try file.replaceWrap(with: encryption)
       do throws(StorageError) {
         try write(isForced: true)
+        try file.syncNodes()
+        try write(isForced: true)
+        try file.syncNodes()
       } catch {
         file.restoreWrap(old)
         throw error
       }
-      try file.syncNodes()
-      try write(isForced: true)
-      try file.syncNodes()
     }
   }
 

@@ -205,4 +205,62 @@ import Testing
       bytes[changed] = before
     }
   }
+
+  /// The seal at the end of a backup has no tag, so everybody can write one.
+  @Test(arguments: CipherSuite.allCases)
+  func `a forged seal does not exhaust the numbers of transactions`(_ suite: CipherSuite) throws {
+    let bench = try Bench(suite)
+    var (log, state) = try bench.open()
+    let codec = log.header.codec
+    try log.commit([("a", secret(1, 100))])
+    log.close()
+    let bytes = try bench.bytes()
+    let seal = try bytes.withUnsafeBytes { bytes -> (offset: UInt64, bytes: [UInt8]) in
+      let base = try #require(bytes.baseAddress)
+      var (at, checksum) = (FileLayout.logStart, UInt64(0))
+      while Int(at) + FrameHeader.length <= bytes.count,
+        let header = FrameHeader.decode(from: base + Int(at), at: at, trailerLength: codec.trailerLength)
+      {
+        (at, checksum) = (try #require(header.next), header.checksum)
+      }
+      var seal = FrameHeader(
+        kind: .seal, ownOffset: at, transaction: .max, previousChecksum: checksum,
+        durableThrough: FileLayout.logStart, payloadLength: 0)
+      seal.endsLog = true
+      var forged = [UInt8](repeating: 0, count: FrameHeader.length)
+      forged.withUnsafeMutableBytes { forged in
+        if let base = forged.baseAddress { _ = seal.encode(into: base, codec: UnitCodec(seed: codec.seed)) }
+      }
+      return (at, forged)
+    }
+    try bench.patch(seal.bytes, at: Int(seal.offset))
+    (log, state) = try bench.open()
+    #expect(state.entries.count == 1)
+    #expect(state.report.lastTransaction == 1)
+    log.close()
+  }
+
+  @Test func `a copy of the key that this program does not know does not hide the other one`() throws {
+    let bench = try Bench(.chaCha20)
+    let (log, _) = try bench.open()
+    log.close()
+    let codec = UnitCodec(seed: log.header.codec.seed)
+    func kind(_ key: EncryptionKey) -> StorageError.Kind? {
+      faultKind {
+        try DatabaseFile.open(
+          on: bench.volume, path: bench.path, readOnly: true, environment: bench.environment, key: key
+        ).close()
+      }
+    }
+    for index in 0..<2 {
+      let start = Int(FileLayout.slotOffset(index)) + KeyWrap.blockOffset
+      var wrap = Array(try bench.bytes()[start..<start + KeyWrap.length])
+      wrap[KeyWrap.Offset.derivation] = 3
+      wrap.withUnsafeMutableBytes { wrap in
+        if let base = wrap.baseAddress { _ = codec.seal(.key, at: 0, base, KeyWrap.length) }
+      }
+      try bench.patch(wrap, at: start)
+      #expect(kind(bench.key) == (index == 0 ? nil : .unsupported))
+    }
+  }
 }

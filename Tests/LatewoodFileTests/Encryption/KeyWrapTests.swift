@@ -80,4 +80,21 @@ import Testing
       #expect(kind == .unsupported, "\(code) \(first) \(second) \(third)")
     }
   }
+
+  @Test func `a key is not wrapped by a derivation that a reader would refuse`() throws {
+    let refused: [KeyDerivation] = [
+      .argon2id(try Argon2id(memory: 64, passes: 65, lanes: 1)),
+      .argon2id(try Argon2id(memory: 520, passes: 1, lanes: 65)),
+      .argon2id(try Argon2id(memory: 1 << 20 + 1, passes: 1, lanes: 1)),
+      .pbkdf2(rounds: 0), .pbkdf2(rounds: -1), .pbkdf2(rounds: 1 << 26 + 1), .pbkdf2(rounds: .max),
+    ]
+    for derivation in refused {
+      #expect(faultKind { _ = try wrap(password("x"), derivation) } == .unsupported, "\(derivation)")
+    }
+    // The greatest cost in one way is no cost in the others.
+    for derivation in [.argon2id(try Argon2id(memory: 512, passes: 64, lanes: 64))] as [KeyDerivation] {
+      let wrap = try wrap(password("x"), derivation)
+      #expect(try wrap.unwrapped(by: password("x"), suite: .aes256) == fileKey)
+    }
+  }
 }

@@ -76,6 +76,25 @@ import Testing
     #expect(try opens(volume, key: 1))
   }
 
+  @Test func `a derivation that no reader would accept neither creates a store nor changes its key`() throws {
+    let volume = MemoryVolume()
+    let costly = NewEncryption(.password("x"), suite: .chaCha20, derivation: .pbkdf2(rounds: 1 << 30))
+    var options = Self.options(1)
+    options.encryption = costly
+    refusal(.unsupported) {
+      _ = try Store.open(
+        at: "store", on: volume, mode: .createNew, options: options, environment: .system)
+    }
+    #expect(try !Store.exists(at: "store", on: volume))
+    let store = try open(volume, key: 1, .createNew)
+    try store.put("a", "1", in: store.keyspace("s"))
+    for renewing in [false, true] {
+      refusal(.unsupported) { try store.changeEncryption(to: costly, renewingFileKey: renewing) }
+    }
+    try store.close()
+    #expect(try opens(volume, key: 1))
+  }
+
   /// The keys before and after a change that writes the file again; 0 for no encryption.
   enum Rewriting: String, CaseIterable {
     case encrypting, decrypting, renewing
@@ -201,6 +220,57 @@ import Testing
       if !volume.isCrashed { break }
     }
     #expect(found.count == 2)
+  }
+
+  @Test(arguments: [InjectedFault.outOfSpace(), .inputOutput()])
+  func `after a change of the key that failed, the old key opens the store`(
+    _ fault: InjectedFault
+  ) throws {
+    let start = SimulatedVolume()
+    let first = try open(start.process(1), key: 1, .createNew)
+    try first.put("a", "1", in: first.keyspace("s"))
+    try first.close()
+    let before = try start.liveBytes(of: "store")
+    var (failures, usable) = (0, 0)
+    for call in 0... {
+      let volume = SimulatedVolume()
+      try volume.place(before, at: "store")
+      let store = try open(volume.process(1), key: 1)
+      let target = volume.callCount + call
+      volume.inject(fault, atCall: target)
+      var failed = false
+      do { try store.changeEncryption(to: Self.encryption(2)) } catch { failed = true }
+      let isOver = volume.callCount <= target
+      volume.clearFaults()
+      // The checkpoints after a failure must not complete the change.
+      var canWrite = true
+      do {
+        for value in ["2", "3"] {
+          try store.checkpoint()
+          try store.put("b", value, in: store.keyspace("s"))
+        }
+        try store.checkpoint()
+      } catch { canWrite = false }
+      do { try store.close() } catch {}
+      let bytes = try volume.liveBytes(of: "store")
+      let outcome = try [1, 2].map { key in
+        let volume = SimulatedVolume()
+        try volume.place(bytes, at: "store")
+        return try opens(volume.process(1), key: UInt8(key))
+      }
+      failures += failed ? 1 : 0
+      usable += failed && canWrite ? 1 : 0
+      if failed, canWrite {
+        #expect(outcome == [true, false], "call \(call)")
+      } else if failed {
+        #expect(outcome.contains(true), "call \(call)")
+      } else {
+        #expect(outcome == [false, true], "call \(call)")
+      }
+      if isOver { break }
+    }
+    #expect(failures >= 4)
+    #expect(fault != .outOfSpace() || usable >= 2)
   }
 
   @Test func `after a power cut at any call, the old key or the new one opens the store`() throws {
