@@ -22,6 +22,8 @@ extension Database {
   ///
   /// When this returns, the change is durable, and only the new key opens the file. After a crash
   /// before that, the file opens with the old key or with the new one, and all commits are in it.
+  /// If this throws and the database can still be written to, the old key remains the key of the
+  /// file; after `inputOutput`, it may be either, so keep both.
   /// Backups and copies that were made before do not change. See <doc:EncryptingADatabase>.
   ///
   /// - Parameters:

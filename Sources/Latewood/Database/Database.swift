@@ -212,8 +212,9 @@ public final class Database: Sendable {
   }
 
   /// Installs a prebuilt database that is encrypted, and whose copy has the same key. Otherwise
-  /// like ``copy(from:to:)-1f2b3``. To give the copy another key, open it and call
-  /// `changeEncryptionKey` with `renewingFileKey`.
+  /// like ``copy(from:to:)-1f2b3``. Both files are encrypted with the same file key, so whoever can
+  /// open one can read the other, too, even after a change of the password. To make the copy
+  /// independent, open it and call `changeEncryptionKey` with `renewingFileKey`.
   ///
   /// - Parameters:
   ///   - source: the path of the database to copy.

@@ -8,11 +8,15 @@ import LatewoodBytes
   import Darwin
 #endif
 
-/// Random bytes of the operating system, for keys, nonces and salts.
+/// Random bytes of the operating system, which nobody can predict.
 ///
 /// The source is the kernel's generator, without a fallback. On Linux it is read by `getentropy`,
 /// which is `getrandom` without flags: while the machine starts, the call waits until the generator
 /// has been seeded. Apple platforms have `arc4random_buf`, which cannot fail.
+///
+/// Files take their keys, salts and epochs from `Environment.random` instead, so that tests can
+/// repeat them. In a program that is the generator of the standard library, which asks the same
+/// kernel.
 package enum SystemRandom {
   /// Fills `bytes` with random bytes. If it throws, their contents are not specified.
   ///

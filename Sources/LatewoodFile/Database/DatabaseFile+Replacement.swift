@@ -73,7 +73,8 @@ extension DatabaseFile {
   /// under its own lock. Call `recover` on it first.
   ///
   /// The copy belongs to this process's user and is writable by its owner; apart from that it has
-  /// the same permissions as this file. Attributes are not copied.
+  /// the same permissions as this file. Attributes are not copied. A copy of an encrypted file has
+  /// the same key, in the same wrap: another one would need the caller's key, which is not kept.
   ///
   /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors of the
   /// volume and the device.

@@ -164,6 +164,13 @@ extension Store {
   /// copied. A copy can also save the data of a store whose file was moved away (`fileMoved`). A
   /// read-only store can be copied too. A copy waits for a running compaction.
   ///
+  /// A copy of an encrypted store opens with the key that opened this file, and has the same key of
+  /// the file. So whoever can open one of the two can read the other one, too, even if
+  /// ``changeEncryptionKey(to:renewingFileKey:)`` gives it another key or password later. Before
+  /// you give a copy to somebody else, call that on the copy with `renewingFileKey`, which
+  /// encrypts it with a file key of its own. A read-only store that was opened before a change of
+  /// the key makes copies that open with the old key.
+  ///
   /// - Parameters:
   ///   - path: the path of a new file, on any file system.
   ///   - bytesPerSecond: the maximum number of bytes to write per second; nil for no limit.

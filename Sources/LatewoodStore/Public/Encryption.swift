@@ -24,12 +24,19 @@ extension Store {
   ///
   /// When this returns, the change is durable, and only the new key opens the file. After a crash
   /// before that, the file opens with the old key or with the new one, and all commits are in it.
+  /// If this throws and the store can still write, the old key remains the key of the file; after
+  /// `inputOutput`, it may be either, so keep both.
   ///
   /// **Older copies do not change.** Backups and copies that were made before still open with the
   /// old key, and if the file was not encrypted, they are not, and neither are the blocks of the
   /// old file that the file system has not overwritten yet. A change of the password protects from
   /// somebody who learned the old one but has no copy of the file. Use `renewingFileKey` if
-  /// somebody may have both, or may have read the memory of a process that had the file open.
+  /// somebody may have both, or may have read the memory of a process that had the file open; also
+  /// on a copy that somebody else gets, because it has the file key of its original.
+  ///
+  /// **Do not resume an image of the memory twice.** If a process has an encrypted store open for
+  /// writing, and a snapshot of its virtual machine or a checkpoint of the process is resumed more
+  /// than once, both runs encrypt with the same nonces, which reveals what they write.
   ///
   /// The next backup is a full one if the file was written again; it needs another path. Read-only
   /// stores of the file in other processes then have to be opened again: their
