@@ -2,8 +2,8 @@
 package struct Environment: Sendable {
   /// Returns the time, in microseconds since 1970-01-01 00:00 UTC.
   package var now: @Sendable () -> UInt64
-  /// Returns a random number. In a program nobody can predict it, because the keys, salts and epochs
-  /// of encrypted files are made of such numbers.
+  /// Returns a random number. In a program nobody can predict it, because the keys, salts and
+  /// epochs of encrypted files are made of such numbers.
   package var random: @Sendable () -> UInt64
 
   package init(now: @escaping @Sendable () -> UInt64, random: @escaping @Sendable () -> UInt64) {
