@@ -3,12 +3,12 @@
 
 usage: .ci/examples.py            extracts, builds and runs all
        .ci/examples.py NAME...    the same, and runs only the pages with these names
-       .ci/examples.py --extract  only writes the sources, without which the package does not build
+       .ci/examples.py --extract  only writes the sources
 
-Each page becomes one async function of the target Examples of the package in .ci/client, and runs
-in an empty directory of its own. Its fences follow one another there, so that a later one can use
-the names of an earlier one. Comments in the Markdown, which no reader sees, add what a page leaves
-out:
+Each page becomes one async function of a program, Examples, whose other sources are in .ci/client,
+and runs in an empty directory of its own. Its fences follow one another there, so that a later one
+can use the names of an earlier one. Comments in the Markdown, which no reader sees, add what a page
+leaves out:
 
     <!-- hidden                       Swift that belongs to the page, but is not shown
     let title = "Monday"
@@ -47,7 +47,7 @@ variants = {
         r"^( *)((?:struct|enum|final class|class|extension) \w+.*\b(?:Codable|Decodable|Encodable)\b)",
         r"\1nonisolated \2", text, flags=re.M),
 }
-scratch = root / ".build-client"
+scratch = root / ".build-examples"
 products = {"Latewood": ["Foundation", "Latewood"], "LatewoodStore": ["Foundation", "LatewoodStore"],
             "LatewoodReplication": ["Foundation", "Latewood", "LatewoodReplication"],
             "LatewoodTesting": ["Latewood", "LatewoodTesting"]}
@@ -216,30 +216,48 @@ def extract():
     return len(names), total, total_skipped, in_comments
 
 
-def build():
-    command = ["swift", "build", "--package-path", str(client), "--scratch-path", str(scratch)]
-    for what in [["--product", "Examples"], *(["--target", target] for target in variants)]:
-        done = subprocess.run([*command, *what], stdout=subprocess.PIPE, text=True)
+def compile_all(modules):
+    """Compiles the examples and their two variants, with what the debug build has made."""
+    # The objects, and no archive of them: a linker takes only those members of an archive that
+    # define a wanted symbol, and conformances define none.
+    libraries = {path.name for path in (root / "Sources").iterdir() if path.is_dir()}
+    # The tool's main function; what LatewoodTesting depends on.
+    libraries = libraries - {"LatewoodMain"} | {"LatewoodSimulation"}
+    objects = [path for name in sorted(libraries)
+               for path in sorted((modules.parent / f"{name}.build").rglob("*.o"))]
+    common = ["swiftc", "-swift-version", "6", "-I", modules]
+    program = client / "Sources/Examples"
+    compilations = {"Examples": ["-o", scratch / "Examples", *sorted(program.rglob("*.swift")), *objects]}
+    for name in variants:
+        sources = sorted((client / "Sources" / name).rglob("*.swift"))
+        isolation = ["-default-isolation", "MainActor"] if name == "ExamplesIsolated" else []
+        # Errors about isolation are found only after the types have been checked.
+        compilations[name] = ["-emit-sil", "-wmo", "-o", os.devnull, *isolation, *sources]
+    scratch.mkdir(exist_ok=True)
+    for name, arguments in compilations.items():
+        done = subprocess.run(
+            [*common, "-module-name", name, *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         reports = dict.fromkeys(re.findall(r"^/\S+:\d+:\d+: (?:error|warning): .*", done.stdout, re.M))
         reports = [line for line in reports if not harmless.search(line)]
-        if what[1] in variants:
+        if name in variants:
             reports = [line for line in reports if not local.search(line)]
         for line in reports:
             print(line.replace(f"{root}/", ""))
         if done.returncode and not reports:
             print(done.stdout)
         if done.returncode or reports:
-            sys.exit(f"examples: {what[1]} does not compile without warnings")
+            sys.exit(f"examples: {name} does not compile without warnings")
 
 
-def refuse():
+def refuse(modules):
     """Compiles the programs that must not compile, and compares the errors of their lines."""
     for path in sorted((client / "Refused").glob("*.swift")):
         lines = enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
         wanted = {number: line.split("// error: ")[1] for number, line in lines if "// error: " in line}
         command = ["swiftc", "-swift-version", "6", "-typecheck", "-parse-as-library"]
         done = subprocess.run(
-            [*command, "-I", scratch / "debug/Modules", path],
+            [*command, "-I", modules, path],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         found = {int(line): text for line, text in re.findall(r"\.swift:(\d+):\d+: error: (.*)", done.stdout)}
         for line in sorted({*wanted, *found}):
@@ -251,10 +269,14 @@ def main():
     pages, count, skipped, in_comments = extract()
     if sys.argv[1:] == ["--extract"]:
         return
-    build()
-    refuse()
+    build = ["swift", "build", "--package-path", root]
+    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+    shown = subprocess.run([*build, "--show-bin-path"], check=True, stdout=subprocess.PIPE, text=True)
+    modules = pathlib.Path(shown.stdout.strip()) / "Modules"
+    compile_all(modules)
+    refuse(modules)
     with tempfile.TemporaryDirectory(prefix="latewood-examples-") as directory:
-        program = scratch / "debug/Examples"
+        program = scratch / "Examples"
         # Where `DatabaseDirectory.standard` has the data of applications.
         environment = {**os.environ, "XDG_DATA_HOME": f"{directory}/data"}
         done = subprocess.run(
