@@ -20,7 +20,7 @@ package enum SecretLine {
   /// Backspace deletes a character, and ctrl-U the line. Throws `invalidName` if the line is longer
   /// than 1 KiB, errors of the terminal, and any error of `prompt`.
   ///
-  /// - Parameter prompt: called once the terminal does not show any more what is typed.
+  /// - Parameter prompt: called when the terminal has stopped showing typed characters.
   package static func read(from input: ByteInput, _ prompt: () throws -> Void) throws -> SecretBytes? {
     let terminal = try RawTerminal()
     defer { terminal.restore() }

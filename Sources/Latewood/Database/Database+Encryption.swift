@@ -64,7 +64,7 @@ extension Database {
     try await performing { try copy(from: source, to: target, encryptionKey: encryptionKey) }
   }
 
-  /// Replaces a closed database with a copy of another one that is encrypted, without blocking the
+  /// Replaces a closed database with a copy of an encrypted one, without blocking the
   /// caller's thread. Otherwise like the blocking form.
   ///
   /// - Parameters:
@@ -80,7 +80,7 @@ extension Database {
 }
 
 extension DatabaseDirectory {
-  /// Replaces a closed database with a copy of another one that is encrypted: see
+  /// Replaces a closed database with a copy of an encrypted one: see
   /// `Database.replace`.
   ///
   /// - Parameters:
@@ -93,7 +93,7 @@ extension DatabaseDirectory {
     try Database.replace(at: path(of: name), with: source, encryptionKey: encryptionKey)
   }
 
-  /// Replaces a closed database with a copy of another one that is encrypted, without blocking the
+  /// Replaces a closed database with a copy of an encrypted one, without blocking the
   /// caller's thread. Otherwise like the blocking form.
   ///
   /// - Parameters:

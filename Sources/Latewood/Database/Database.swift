@@ -255,7 +255,7 @@ public final class Database: Sendable {
     try replace(at: path, with: source, encryptionKey: Configuration().encryptionKey)
   }
 
-  /// Replaces a closed database with a copy of another one that is encrypted. The copy has the same
+  /// Replaces a closed database with a copy of an encrypted one. The copy has the same
   /// key. The key of the old database is not needed. Otherwise like ``replace(at:with:)-89x3l``.
   ///
   /// - Parameters:

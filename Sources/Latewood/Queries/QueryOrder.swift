@@ -6,7 +6,7 @@ public struct QueryOrder: Sendable {
   let order: Result<FindRequest.Order, DatabaseError>
 }
 
-/// What a query is sorted by.
+/// A sort key of a query.
 enum QuerySortKey {
   case field(QueryOrder)
   /// The scores by a full-text index, the best first. An empty name is the index of the first

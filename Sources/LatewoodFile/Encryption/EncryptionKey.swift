@@ -8,7 +8,7 @@ import LatewoodCrypto
 /// options.encryptionKey = .password("correct horse battery staple")
 /// ```
 ///
-/// A file is encrypted with a random key of its own, which is stored in the file, encrypted with
+/// Each file is encrypted with its own random key, which is stored in the file, encrypted with
 /// this one. The memory of a key is overwritten when its last copy is released, and no description
 /// of a key contains its bytes.
 public struct EncryptionKey: Sendable, Equatable {
@@ -25,7 +25,7 @@ public struct EncryptionKey: Sendable, Equatable {
 
   package init(_ kind: Kind) { self.kind = kind }
 
-  /// A password. Its UTF-8 is used as it is, so programs that accept passwords with accents should
+  /// A password. Its UTF-8 is used unchanged, so programs that accept passwords with accents should
   /// normalize them in the same way everywhere.
   ///
   /// Every open derives a key from it, which is made to be slow, so that an attacker who has the

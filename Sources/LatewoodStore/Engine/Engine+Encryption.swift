@@ -13,7 +13,7 @@ extension Engine {
   /// encrypted -> plain         or into a plain one
   /// ```
   ///
-  /// After a crash at any moment, the file is as it was, or as it was to become. In the first case,
+  /// After a crash at any moment, the file is the old one or the new one. In the first case,
   /// both keys may open it. Waits for a running compaction, copy or backup.
   ///
   /// Throws `readOnly`, `closed`, `wrongKey` if the key cannot open any file, and the errors of a

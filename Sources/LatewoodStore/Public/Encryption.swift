@@ -36,7 +36,7 @@ extension Store {
   ///
   /// **Do not resume an image of the memory twice.** If a process has an encrypted store open for
   /// writing, and a snapshot of its virtual machine or a checkpoint of the process is resumed more
-  /// than once, both runs encrypt with the same nonces, which reveals what they write.
+  /// than once, both runs encrypt with the same nonces, which reveals their plaintext.
   ///
   /// The next backup is a full one if the file was written again; it needs another path. Read-only
   /// stores of the file in other processes then have to be opened again: their

@@ -93,7 +93,7 @@ struct PendingPostings {
     func range(of term: Int) -> Range<Int> { starts[term]..<starts[term + 1] }
   }
 
-  /// Sets the changes to those of a term.
+  /// Replaces the changes by the changes of a term.
   ///
   /// - Parameter documents: an array to work with.
   private func collect(

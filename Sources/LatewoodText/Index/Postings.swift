@@ -373,7 +373,7 @@ enum PostingBlock {
     return try check(try decode(bytes, fieldCount: fieldCount, withPlaces: withPlaces), bound)
   }
 
-  /// Reads postings whose places are decoded when they are asked for.
+  /// Reads postings whose places are decoded when they are needed.
   static func readLazily(
     _ term: [UInt8], _ bound: UInt64, from space: any TextIndexSpace, fieldCount: Int
   ) throws -> (Postings, BlockPlaces) {

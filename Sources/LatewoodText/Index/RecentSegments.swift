@@ -358,7 +358,7 @@ struct SegmentMerger {
     findCurrent()
   }
 
-  /// Writes all terms. The changes of a term that only one segment has are copied as they are.
+  /// Writes all terms. The changes of a term that only one segment has are copied unchanged.
   mutating func write(to writer: inout SegmentWriter, fieldCount: Int) throws {
     while let term {
       if current.count == 1, let only = current.first {

@@ -14,7 +14,7 @@ struct TermChanges: Equatable {
   /// The numbers of the documents that no longer have the term, in order. They are not in
   /// `postings`.
   var removed: [UInt64] = []
-  /// What the changes add to the counts of the term.
+  /// The differences that the changes make to the counts of the term.
   var counts: TermCounts
 
   init(fieldCount: Int) {

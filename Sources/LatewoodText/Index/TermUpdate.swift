@@ -72,7 +72,7 @@ struct TermUpdate {
 
   // MARK: Postings in blocks
 
-  /// The changes that are still to be made, in the order of documents.
+  /// The remaining changes, in the order of documents.
   private struct Rest {
     let changes: TermChanges
     private var index = 0

@@ -142,7 +142,7 @@ enum FrenchStemmer {
     if word.ends(in: "ic"), !word.removeInR2("ic") { word.replaceLast(2, with: "iqU") }
   }
 
-  /// Shortens what is left of an adverb without its "ement".
+  /// Shortens an adverb whose "ement" was removed.
   private static func shortenBeforeMent(_ word: inout StemWord) {
     guard let (length, action) = word.suffix(of: beforeEment) else { return }
     switch action {

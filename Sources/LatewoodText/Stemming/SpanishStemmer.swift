@@ -119,7 +119,7 @@ enum SpanishStemmer {
 
   private static let step2a = SuffixTable("ya ye yan yen yeron yendo yo yó yas yes yais yamos")
 
-  /// What the second action removes, it removes with the "u" of a preceding "gu".
+  /// The second action also removes the "u" of a preceding "gu".
   private enum Ending { case remove, afterU }
   private static let step2b = SuffixTable<Ending>([
     ("en es éis emos", .afterU),

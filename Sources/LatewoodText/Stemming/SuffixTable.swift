@@ -1,4 +1,4 @@
-/// Suffixes, each with what a stemmer does about it, searched for the longest one that a word ends
+/// Suffixes, each with an action of a stemmer, searched for the longest one that a word ends
 /// in.
 ///
 /// The suffixes form a trie that is read from the last letter of a word to the first. A search
