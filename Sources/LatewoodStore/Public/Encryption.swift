@@ -19,7 +19,7 @@ extension Store {
   /// | --- | --- | --- |
   /// | not encrypted | a key | encrypts the file, which is written again by a compaction |
   /// | encrypted | another key | changes the key or password: two checkpoints |
-  /// | encrypted | another key, with `renewingFileKey` | also encrypts the file again, with a new key of its own: a compaction |
+  /// | encrypted | another key, with `renewingFileKey` | also encrypts it again: a compaction |
   /// | encrypted | nil | decrypts the file by a compaction |
   ///
   /// When this returns, the change is durable, and only the new key opens the file. After a crash
