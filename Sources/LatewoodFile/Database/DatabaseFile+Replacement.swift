@@ -35,6 +35,7 @@ extension DatabaseFile {
   ///
   /// Throws `fileMoved`, `hardLinked`; `permissionDenied` if it cannot be given the owner of this
   /// file; and errors of the volume and the device.
+  ///
   /// - Parameter encryption: how the new file is encrypted; default: like this one, with its key.
   package func createReplacement(
     encryption: ReplacementEncryption = .same

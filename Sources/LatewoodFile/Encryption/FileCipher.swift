@@ -14,9 +14,8 @@ import Synchronization
 /// The nonce of a unit consists of the epoch, which is random, and of the number of the unit in it.
 /// A cipher draws its epoch when it is made, and counts all units that it encrypts, so no nonce
 /// occurs twice, even if writes are lost or repeated, unless an image of the process's memory is
-/// resumed twice. The tag covers the id of the file, the kind
-/// and the offset of the unit, its clear bytes and its encrypted text. A unit from another place,
-/// file or kind is therefore refused.
+/// resumed twice. The tag covers the id of the file, the kind and the offset of the unit, its clear
+/// bytes and its encrypted text. A unit from another place, file or kind is therefore refused.
 ///
 /// Checksums stay where they are in files that are not encrypted, and cover the bytes of the file:
 /// damage is found without the key.
