@@ -4,7 +4,7 @@ import LatewoodConcurrency
 /// The time that tests wait for an event: long enough for slow machines, but tests that hang still
 /// end.
 package enum Patience {
-  package static let seconds = 600
+  package static let seconds = 1800
   package static var deadline: DispatchTime { .now() + .seconds(seconds) }
 
   /// Waits until the condition holds; returns false if it never does. Checks once a millisecond, so

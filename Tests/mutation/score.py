@@ -206,6 +206,8 @@ class Run:
         if suites:
             command += ["--filter", suites]
         environment = dict(os.environ, LATEWOOD_EFFORT="low", SWIFT_BACKTRACE="enable=no", NO_COLOR="1")
+        # The tests that run first also end first, so that the first failure comes early.
+        environment["SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH"] = "4"
         environment[VARIABLE] = str(number)
         self.killer = None
         began = time.monotonic()
