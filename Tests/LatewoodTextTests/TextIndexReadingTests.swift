@@ -67,6 +67,37 @@ import Testing
     #expect(lengths == 0 && documents == 0)
   }
 
+  @Test func `single documents have the scores of all, in any order, and cost few reads`() throws {
+    let space = try TextIndexReadingTests.frequentWords()
+    let reader = try TextIndexReader(space, fieldCount: 1)
+    var random = SeededRandom(seed: SeededRandom.seed(83))
+    for text in ["a", "b", "b OR rare", "a NOT b", #""a b""#, "ra*", "NEAR(a b, 3)", "nothing", ""] {
+      let query = try query(text)
+      var scores: [UInt64: Double] = [:]
+      try reader.forEachScore(of: query, weights: [1]) {
+        scores[$0.number] = $0.score
+        return true
+      }
+      var scorer = TextScorer(reader, query, weights: [1])
+      let ascending = stride(from: UInt64(1), through: 10_001, by: 700)
+      for number in ascending { #expect(try scorer.score(of: number) == scores[number]) }
+      #expect(scorer.passCount == 1)
+      for _ in 0..<20 {
+        let number = random.next() % 10_002
+        #expect(try scorer.score(of: number) == scores[number], "\(text), \(number); \(random.replay)")
+      }
+      #expect(scorer.passCount > 1)
+      #expect(try scorer.score(of: 0) == nil && scorer.score(of: .max) == nil)
+    }
+    var scorer = TextScorer(reader, try query("a"), weights: [1])
+    space.reads = [:]
+    for number in stride(from: UInt64(10_000), to: 0, by: -1000) { _ = try scorer.score(of: number) }
+    #expect(space.reads["p"] ?? 0 <= 10)
+    #expect(scorer.passCount == 10 && scorer.affordablePassCount == 156)
+    scorer = TextScorer(reader, try query(#""a b""#), weights: [1])
+    #expect(scorer.affordablePassCount == 1)
+  }
+
   @Test func `documents that are all equal are not read to the end`() throws {
     let space = MemorySpace()
     var writer = try TextIndexWriter(space, fieldCount: 1, options: TextOptions())

@@ -46,7 +46,8 @@ extension DocumentReads {
       return read
     }
     let choice = try SQLChoice(self, program, memory: limits.memory)
-    var run = SQLRun(choice.program, limits: limits, words: StatementWords(self, choice.request))
+    var run = SQLRun(
+      choice.program, limits: limits, words: StatementWords(self, choice.request, choice.program))
     guard choice.request.limit > 0 else { return 0 }
     var read = 0
     // The plan is the same for each part, and so is the order of the documents.

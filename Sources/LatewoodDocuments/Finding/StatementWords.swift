@@ -4,18 +4,28 @@ import LatewoodText
 
 /// The words of documents in one run of a statement.
 ///
-/// The first score that a statement needs computes the scores of all documents with the words of a
-/// MATCH.
+/// The scores of a few documents are computed one by one. If a statement needs many in no
+/// favourable order, the scores of all documents with the words are computed and kept.
 final class StatementWords: SQLWords {
   private let reads: DocumentReads
   /// The request of the statement, bound to the full-text indexes.
   private let request: FindRequest
+  private let program: SQLProgram
   private var searches: [String: TextSearch] = [:]
-  private var scores: [String: (reader: TextIndexReader, byNumber: [UInt64: Double])] = [:]
+  private var scores: [String: Scores] = [:]
 
-  init(_ reads: DocumentReads, _ request: FindRequest) {
+  /// The scores for the search of one index.
+  private struct Scores {
+    let reader: TextIndexReader
+    var scorer: TextScorer
+    /// The scores of all documents; nil while scores are computed one by one.
+    var all: [UInt64: Double]?
+  }
+
+  init(_ reads: DocumentReads, _ request: FindRequest, _ program: SQLProgram) {
     self.reads = reads
     self.request = request
+    self.program = program
   }
 
   func value(_ use: SQLWordUse, of document: any SQLDocument) throws -> SQLLiteral {
@@ -28,7 +38,7 @@ final class StatementWords: SQLWords {
       guard let score = try score(of: document, index) else { return .null }
       return .number(.double(score))
     case .snippet(let index, let opening, let closing, let wordCount):
-      guard let search = searched(index),
+      guard let search = try searched(index),
         let found = try search.snippet(of: document, field: nil, wordCount: wordCount)
       else { return .null }
       return .string(found.excerpt.marked(in: found.text, opening, closing, dots: "…"))
@@ -47,26 +57,36 @@ final class StatementWords: SQLWords {
     } catch { throw DatabaseError(inWords: error) }
   }
 
-  /// Returns the search of the first MATCH with an index that finds documents.
-  private func searched(_ index: String) -> TextSearch? { request.predicate.firstSearch(in: index) }
+  /// Returns the search of the first MATCH with an index that is not negated.
+  private func searched(_ index: String) throws -> TextSearch? {
+    if let search = request.predicate.firstSearch(in: index) { return search }
+    return try program.firstMatch(in: index).map { try search(index, $0) }
+  }
 
   private func score(of document: MatchedDocument, _ index: String) throws -> Double? {
-    guard let search = searched(index) else { return nil }
-    let known: (reader: TextIndexReader, byNumber: [UInt64: Double])
-    if let kept = scores[index] {
-      known = kept
-    } else {
-      let reader = try reads.readyReader(index)
-      var byNumber: [UInt64: Double] = [:]
-      try reader.forEachScore(of: search.query, weights: search.definition.weights) { match in
+    guard let search = try searched(index) else { return nil }
+    var known = try scores.removeValue(forKey: index) ?? scores(for: search, index)
+    defer { scores[index] = known }
+    guard let number = try known.reader.number(of: Array(document.id.utf8)) else { return nil }
+    if let all = known.all { return all[number] }
+    let score = try known.scorer.score(of: number)
+    if known.scorer.passCount > known.scorer.affordablePassCount {
+      var all: [UInt64: Double] = [:]
+      try known.reader.forEachScore(of: search.query, weights: search.definition.weights) { match in
         try QuerySteps.current?.spend(1)
-        byNumber[match.number] = match.score
+        all[match.number] = match.score
         return true
       }
-      known = (reader, byNumber)
-      scores[index] = known
+      known.all = all
     }
-    return try known.reader.number(of: Array(document.id.utf8)).flatMap { known.byNumber[$0] }
+    return score
+  }
+
+  private func scores(for search: TextSearch, _ index: String) throws -> Scores {
+    let reader = try reads.readyReader(index)
+    return Scores(
+      reader: reader,
+      scorer: TextScorer(reader, search.query, weights: search.definition.weights), all: nil)
   }
 }
 

@@ -78,8 +78,7 @@ package struct TextIndexReader {
   package func best(
     _ limit: Int, of query: BoundTextQuery, weights: [Double]
   ) throws -> [TextMatch] {
-    precondition(weights.count == fieldCount && weights.allSatisfy { $0 >= 0 && $0.isFinite })
-    guard limit > 0, let cursor = try QueryPlan(query, self, weights: weights).cursor() else { return [] }
+    guard limit > 0, let cursor = try cursor(for: query, weights: weights) else { return [] }
     var lengths = TextLengths()
     var best = BestMatches(limit: limit)
     while true {
@@ -95,8 +94,7 @@ package struct TextIndexReader {
   package func forEachScore(
     of query: BoundTextQuery, weights: [Double], _ body: (TextMatch) throws -> Bool
   ) throws {
-    precondition(weights.count == fieldCount && weights.allSatisfy { $0 >= 0 && $0.isFinite })
-    guard let cursor = try QueryPlan(query, self, weights: weights).cursor() else { return }
+    guard let cursor = try cursor(for: query, weights: weights) else { return }
     var lengths = TextLengths()
     while true {
       try cursor.advance(to: cursor.number + 1)
@@ -106,7 +104,13 @@ package struct TextIndexReader {
     }
   }
 
-  private func length(of number: UInt64, _ lengths: inout TextLengths) throws -> Int {
+  /// Returns a cursor for a query with scores; nil if the query has no words.
+  func cursor(for query: BoundTextQuery, weights: [Double]) throws -> (any DocumentCursor)? {
+    precondition(weights.count == fieldCount && weights.allSatisfy { $0 >= 0 && $0.isFinite })
+    return try QueryPlan(query, self, weights: weights).cursor()
+  }
+
+  func length(of number: UInt64, _ lengths: inout TextLengths) throws -> Int {
     guard let length = try lengths.length(of: number, in: space) else {
       throw TextIndexDamage("the length of a document is missing")
     }
@@ -118,9 +122,7 @@ package struct TextIndexReader {
   package func explain(
     _ number: UInt64, for query: BoundTextQuery, weights: [Double]
   ) throws -> TextScore? {
-    precondition(weights.count == fieldCount && weights.allSatisfy { $0 >= 0 && $0.isFinite })
-    guard 1..<TextIndexKey.numberLimit ~= number,
-      let cursor = try QueryPlan(query, self, weights: weights).cursor()
+    guard 1..<TextIndexKey.numberLimit ~= number, let cursor = try cursor(for: query, weights: weights)
     else { return nil }
     try cursor.advance(to: number)
     guard cursor.number == number else { return nil }

@@ -232,6 +232,51 @@ import Testing
     #expect(Set(scores) == Set(hits.map(\.score)))
   }
 
+  @Test func `a statement can use scores anywhere, and they are those of hits`() throws {
+    struct Row: Decodable {
+      var id: String
+      var score: Double?
+    }
+    for number in 100..<400 {
+      let words = String(repeating: " sky", count: number % 5) + (number % 3 == 0 ? " blue sky" : " red")
+      try films.save(Film(id: "film \(number)", title: "Film", plot: "A\(words)", year: number))
+    }
+    for text in ["sky", "sky OR blue", "\"blue sky\"", "bl*", "sky NOT blue", "plot:red"] {
+      let hits = try films.query().where { $0.matches("by text", FullTextQuery(text)) }.hits()
+      let scores = Dictionary(uniqueKeysWithValues: hits.map { ($0.documentID, $0.score) })
+      #expect(scores.count > 50)
+      let middle = hits[hits.count / 2].score
+      func rows(_ rest: String) throws -> [Row] {
+        try database.query(
+          "SELECT meta().id, RANK(`by text`) AS score FROM films WHERE \(rest)",
+          ["text": DocumentValue(text), "middle": DocumentValue(middle)]
+        ).rows(as: Row.self)
+      }
+      func expectScores(_ found: [Row], _ wanted: (Double) -> Bool = { _ in true }) {
+        #expect(found.count == scores.values.count(where: wanted))
+        #expect(found.allSatisfy { $0.score == scores[$0.id] && wanted($0.score ?? -1) })
+      }
+      let match = "MATCH(`by text`, $text)"
+      expectScores(try rows("\(match)"))
+      expectScores(try rows("\(match) ORDER BY meta().id DESC"))
+      expectScores(try rows("\(match) ORDER BY year DESC, title"))
+      expectScores(try rows("\(match) AND RANK(`by text`) > $middle")) { $0 > middle }
+      expectScores(try rows("RANK(`by text`) <= $middle AND \(match)")) { $0 <= middle }
+      expectScores(try rows("\(match) AND LOWER(title) = 'film' ORDER BY RANK(`by text`)"))
+      let best = try rows("\(match) ORDER BY score DESC LIMIT 40 OFFSET 2")
+      #expect(best.map(\.id) == hits.dropFirst(2).prefix(40).map(\.documentID))
+      expectScores(try rows("\(match)"))  // Again, with the caches of the first time.
+      // A document that another condition finds has no score.
+      let either = try rows("\(match) OR UPPER(title) = 'BRAZIL'")
+      #expect(either.count == scores.count + 1)
+      #expect(either.allSatisfy { $0.score == scores[$0.id] })
+      let most = try database.query(
+        "SELECT RAW MAX(RANK(`by text`)) FROM films WHERE \(match)", ["text": DocumentValue(text)]
+      ).rows(as: Double.self)
+      #expect(most == [hits[0].score])
+    }
+  }
+
   @Test(arguments: [
     "SELECT title FROM films WHERE MATCH(`by text`)", "SELECT MATCH(`by text`, 'x') FROM films",
     "SELECT RANK(`by text`) FROM films", "SELECT title FROM films WHERE MATCH(`by text`, title)",

@@ -29,6 +29,8 @@ struct SQLBinder {
   var isInWhere = false
   /// The indexes of the conditions with MATCH.
   private var matchedIndexes: Set<String> = []
+  /// The uses of an index that need a condition with MATCH, which can follow them in WHERE.
+  private var usedIndexes: [(index: String, function: String, offset: Int)] = []
   /// Whether a variable of UNNEST was used since this was last set to false.
   var usesUnnest = false
 
@@ -340,11 +342,16 @@ struct SQLBinder {
       matchedIndexes.insert(index)
       return .words(.match(index: index, query: query))
     case .rank, .snippet:
-      guard matchedIndexes.contains(index) else {
-        throw refusal("\(call.name.uppercased()) needs a MATCH with the index \(index) in WHERE", offset)
-      }
+      usedIndexes.append((index, call.name.uppercased(), offset))
       guard function == .snippet || rest.isEmpty else { throw refusal(function.usage, offset) }
       return function == .rank ? .words(.rank(index: index)) : try snippet(index, rest, offset)
+    }
+  }
+
+  /// Throws the error of RANK or SNIPPET without a MATCH.
+  func checkUsesOfWords() throws(QueryError) {
+    for use in usedIndexes where !matchedIndexes.contains(use.index) {
+      throw refusal("\(use.function) needs a MATCH with the index \(use.index) in WHERE", use.offset)
     }
   }
 

@@ -90,6 +90,7 @@ package struct SQLProgram: Sendable {
     var having: SQLExpression?
     if let syntax = statement.having { having = try binder.bind(syntax) }
     try bindOrder(statement, &binder)
+    try binder.checkUsesOfWords()
     if statement.isGrouped {
       grouping = Grouping(keys: binder.groupKeys, aggregates: binder.aggregates, having: having)
     }
@@ -300,6 +301,12 @@ package struct SQLProgram: Sendable {
     return order.allSatisfy { if case .groupKey = $0.value { true } else { false } }
   }
 
+  /// Returns the query of the first MATCH with an index in the conditions that no predicate
+  /// expresses, unless it is negated.
+  package func firstMatch(in index: String) -> String? {
+    (documentFilter + rowFilter).lazy.compactMap { $0.firstMatch(in: index) }.first
+  }
+
   /// The names of the columns in the order of SELECT; nil for `name.*`, whose members are columns.
   package var columnNames: [String?] { columns.map(\.name) }
 
@@ -352,6 +359,15 @@ extension SQLStatement {
 }
 
 extension SQLExpression {
+  /// Returns the query of the first MATCH with an index that makes this condition true.
+  fileprivate func firstMatch(in index: String) -> String? {
+    switch self {
+    case .words(.match(index, let query)): query
+    case .all(let parts), .any(let parts): parts.lazy.compactMap { $0.firstMatch(in: index) }.first
+    default: nil
+    }
+  }
+
   /// Returns whether rows with equal values of this expression have equal values of another.
   fileprivate func determines(_ other: SQLExpression) -> Bool {
     if self == other || other.literal != nil { return true }
