@@ -44,6 +44,20 @@ import Testing
     #expect(error.offset == offset, "\(text): \(error)")
   }
 
+  @Test(arguments: [
+    ("sky AND", "expected a word at the end of the query"),
+    ("OR sky", "OR stands between two words: put it in quotes to search for it"),
+    ("\"sky", "this quote is not closed: add a second one"),
+    ("(sky", "a parenthesis is not closed: add \")\""),
+    ("NEAR(a, far)", "expected a whole number of words after the comma of NEAR"),
+    ("sky^high", "expected a positive number after \"^\", as in \"word^2\""),
+    (":", "expected a word here; put other characters in quotes"),
+  ])
+  func `an error tells what to write`(_ text: String, _ reason: String) throws {
+    let error = try #require(throws: TextQueryError.self) { try TextQueryParser.parse(text) }
+    #expect(error.reason == reason)
+  }
+
   @Test func `depth, length and the number of words are limited`() {
     let deep = { (count: Int) in
       String(repeating: "(", count: count) + "a" + String(repeating: ")", count: count)

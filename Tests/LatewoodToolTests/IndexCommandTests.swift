@@ -105,7 +105,12 @@ import Testing
       "SELECT title, SNIPPET(words) AS part FROM _ WHERE MATCH(words, 'space') ORDER BY RANK(words) DESC LIMIT 1",
       "--lines")
     #expect(rows.output.contains("[space]"), "\(rows)")
-    #expect(try tool("find", "@", "--text", "space AND").code == .badInput)
+    let malformed = try tool("find", "@", "--text", "space AND")
+    #expect(malformed.code == .badInput)
+    #expect(malformed.error.contains("line 1, column 10: the full-text query is not valid: expected a word"))
+    #expect(malformed.error.contains("space AND\n         ^\n"), "\(malformed.error)")
+    let inStatement = try tool("query", "@", "SELECT title FROM _ WHERE MATCH(words, 'space NEAR(')")
+    #expect(inStatement.error.contains("words, 'space NEAR(')\n" + String(repeating: " ", count: 51) + "^"))
     #expect(try tool("find", "@", "--text-index", "words").code == .usage)
     #expect(try tool("index", "create", "@", "other", "title", "--text", "--unique").code == .usage)
     #expect(try tool("index", "create", "@", "other", "title", "--language", "english").code == .usage)

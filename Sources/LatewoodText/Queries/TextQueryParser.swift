@@ -46,9 +46,9 @@ package struct TextQueryParser {
     guard !parser.tokens.isEmpty else { return .all([]) }
     let query = try parser.query()
     if parser.tokens.first?.kind == .symbol(UInt8(ascii: ")")) {
-      throw parser.error("This parenthesis closes none: remove it, or add \"(\" before")
+      throw parser.error("this parenthesis closes none: remove it, or add \"(\" before it")
     }
-    guard parser.tokens.isEmpty else { throw parser.error("Expected a word or an operator here") }
+    guard parser.tokens.isEmpty else { throw parser.error("expected a word or an operator here") }
     return query
   }
 
@@ -59,7 +59,7 @@ package struct TextQueryParser {
     length = bytes.count
     guard bytes.count <= TextQuery.lengthLimit else {
       throw TextQueryError(
-        reason: "A query has at most \(TextQuery.lengthLimit) bytes: shorten it",
+        reason: "a query has at most \(TextQuery.lengthLimit) bytes: shorten it",
         offset: TextQuery.lengthLimit)
     }
     var found: [Token] = []
@@ -77,7 +77,7 @@ package struct TextQueryParser {
         at += 1
         while true {
           guard at < bytes.count else {
-            throw TextQueryError(reason: "This quote is not closed: add a second one", offset: start)
+            throw TextQueryError(reason: "this quote is not closed: add a second one", offset: start)
           }
           if bytes[at] == UInt8(ascii: "\"") {
             at += 1
@@ -175,34 +175,36 @@ package struct TextQueryParser {
     depth += 1
     defer { depth -= 1 }
     guard depth <= TextQuery.depthLimit else {
-      throw error("A query has at most \(TextQuery.depthLimit) levels: remove parentheses")
+      throw error("a query has at most \(TextQuery.depthLimit) levels: remove parentheses")
     }
     let item = try item()
     guard skip("^") else { return item }
     guard let factor = try number(), factor.isFinite, factor > 0 else {
-      throw error("Expected a positive number after \"^\", as in \"word^2\"")
+      throw error("expected a positive number after \"^\", as in \"word^2\"")
     }
     return .boost(factor, item)
   }
 
   private mutating func item() throws(TextQueryError) -> TextQuery {
-    guard let token = tokens.first else { throw error("Expected a word at the end of the query") }
+    guard let token = tokens.first else { throw error("expected a word at the end of the query") }
     if skip("(") {
       let inner = try query()
-      guard skip(")") else { throw error("A parenthesis is not closed: add \")\"") }
+      guard skip(")") else { throw error("a parenthesis is not closed: add \")\"") }
       return inner
     }
     if skip("{") {
       let names = try fieldNames()
-      guard skip(":") else { throw error("Expected \":\" after the names of fields") }
+      guard skip(":") else { throw error("expected \":\" after the names of fields") }
       return .fields(names, try part())
     }
-    if isAtOperator { throw error("An operator stands between two words: write it as \"and\" to find it") }
+    if isAtOperator, case .word(let name) = token.kind {
+      throw error("\(name) stands between two words: put it in quotes to search for it")
+    }
     let next = tokens.dropFirst().first?.kind
     if isAt("NEAR"), next == .symbol(UInt8(ascii: "(")), tokens.dropFirst().first?.followsSpace == false {
       return try near()
     }
-    guard token.kind.isText else { throw error("Expected a word here; put other characters in quotes") }
+    guard token.kind.isText else { throw error("expected a word here; put other characters in quotes") }
     if next == .symbol(UInt8(ascii: ":")) {
       let name = try text()
       tokens.removeFirst()
@@ -215,11 +217,11 @@ package struct TextQueryParser {
     var names: [String] = []
     while !isAtSymbol("}") {
       guard tokens.first?.kind.isText == true else {
-        throw error("Expected the name of a field, or \"}\" after the last one")
+        throw error("expected the name of a field, or \"}\" after the last one")
       }
       names.append(try text())
     }
-    guard !names.isEmpty else { throw error("Expected the name of a field before \"}\"") }
+    guard !names.isEmpty else { throw error("expected the name of a field before \"}\"") }
     tokens.removeFirst()
     return names
   }
@@ -228,29 +230,29 @@ package struct TextQueryParser {
     tokens.removeFirst(2)
     var phrases: [TextQuery.Phrase] = []
     while !isAtSymbol(")"), !isAtSymbol(",") {
-      guard tokens.first?.kind.isText == true else { throw error("Expected a word in NEAR, or \")\"") }
+      guard tokens.first?.kind.isText == true else { throw error("expected a word in NEAR, or \")\"") }
       phrases.append(try phrase())
     }
     var distance = TextQuery.usualDistance
     if skip(",") {
       guard let number = try number(), number >= 0, number <= 1_000_000, number == number.rounded() else {
-        throw error("Expected a whole number of words after the comma of NEAR")
+        throw error("expected a whole number of words after the comma of NEAR")
       }
       distance = Int(number)
     }
     guard skip(")") else { throw error("NEAR is not closed: add \")\"") }
-    guard !phrases.isEmpty else { throw error("Expected words in the parentheses of NEAR") }
+    guard !phrases.isEmpty else { throw error("expected words in the parentheses of NEAR") }
     return .near(phrases, distance: distance)
   }
 
   private mutating func phrase() throws(TextQueryError) -> TextQuery.Phrase {
     phraseCount += 1
     guard phraseCount <= TextQuery.phraseLimit else {
-      throw error("A query has at most \(TextQuery.phraseLimit) words: remove some")
+      throw error("a query has at most \(TextQuery.phraseLimit) words: remove some")
     }
     var phrase = TextQuery.Phrase(try text())
     while skip("+") {
-      guard tokens.first?.kind.isText == true else { throw error("Expected a word after \"+\"") }
+      guard tokens.first?.kind.isText == true else { throw error("expected a word after \"+\"") }
       phrase.text += " " + (try text())
     }
     // FTS5 also accepts a star after a space.
@@ -263,7 +265,7 @@ package struct TextQueryParser {
     case .word(let text), .quoted(let text):
       tokens.removeFirst()
       return text
-    default: throw error("Expected a word here")
+    default: throw error("expected a word here")
     }
   }
 

@@ -2,6 +2,7 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
+import LatewoodText
 
 extension OptionDescription {
   static let words = OptionDescription(
@@ -147,6 +148,9 @@ extension FindRequest {
     let index = try arguments.text(of: .textIndex)
     let query = try arguments.text(of: .words)
     if let query {
+      do throws(TextQueryError) { _ = try TextQueryParser.parse(query) } catch {
+        throw Failure(error, in: query)
+      }
       predicate = .all([.text(TextCondition(index: index ?? "", .query(query))), predicate])
     } else if index != nil {
       throw Failure.usage("--text-index is only for --text")
@@ -168,6 +172,21 @@ extension FindRequest {
         .badInput, code: error.kind.rawValue, error.description,
         advice: "See `latewood help find` for the syntax of selectors.")
     }
+  }
+}
+
+extension Failure {
+  /// Creates the failure for a malformed full-text query, with its line and a caret below the
+  /// position.
+  fileprivate init(_ error: TextQueryError, in query: String) {
+    let position = TextPosition(offset: error.offset, in: Array(query.utf8))
+    self.init(
+      .badInput, code: QueryError.Kind.invalidText.rawValue,
+      "the full-text query is not valid: \(error.reason)",
+      advice: "See `latewood help find` for the syntax of --text.")
+    line = position.line
+    column = position.column
+    excerpt = position.excerpt(of: query)
   }
 }
 

@@ -278,6 +278,17 @@ import Testing
   }
 
   @Test(arguments: [
+    ("SELECT title FROM films WHERE MATCH(`by text`, 'x AND')", 54),
+    ("SELECT title FROM films\nWHERE MATCH(`by text`, \"sky\nNOT\")", 4),
+    ("SELECT title FROM films WHERE MATCH(`by text`, 'it''s AND')", 48),
+    ("SELECT RANK(`by text`) FROM films", 8),
+  ])
+  func `the error of a statement points at the place in the query`(text: String, column: Int) throws {
+    let error = #expect(throws: DatabaseError.self) { try database.query(text) }
+    #expect(error?.column == column, "\(error?.description ?? "")")
+  }
+
+  @Test(arguments: [
     "SELECT title FROM films WHERE MATCH(`by text`)", "SELECT MATCH(`by text`, 'x') FROM films",
     "SELECT RANK(`by text`) FROM films", "SELECT title FROM films WHERE MATCH(`by text`, title)",
     "SELECT title FROM films WHERE MATCH(`by text`, 'x AND')", "SELECT title FROM films WHERE MATCH(1, 'x')",

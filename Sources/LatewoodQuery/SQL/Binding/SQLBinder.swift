@@ -337,7 +337,7 @@ struct SQLBinder {
       guard rest.count == 1, case .string(let query) = rest[0] else { throw refusal(function.usage, offset) }
       guard isInWhere else { throw refusal("MATCH is a condition of WHERE", offset) }
       do throws(TextQueryError) { _ = try TextQueryParser.parse(query) } catch {
-        throw refusal("the full-text query is not valid: \(error.description)", offset)
+        throw refusal(error, in: query, call.arguments[1].offset)
       }
       matchedIndexes.insert(index)
       return .words(.match(index: index, query: query))
@@ -346,6 +346,19 @@ struct SQLBinder {
       guard function == .snippet || rest.isEmpty else { throw refusal(function.usage, offset) }
       return function == .rank ? .words(.rank(index: index)) : try snippet(index, rest, offset)
     }
+  }
+
+  /// Returns the error of a malformed query, at its place in the statement. A query in a parameter,
+  /// or in a string with escapes, has its own place in the message instead.
+  ///
+  /// - Parameter offset: the offset of the argument.
+  private func refusal(_ error: TextQueryError, in query: String, _ offset: Int) -> QueryError {
+    // After the quote.
+    let rest = statement.text.utf8.dropFirst(offset + 1)
+    if rest.starts(with: query.utf8) {
+      return refusal("the full-text query is not valid: \(error.reason)", offset + 1 + error.offset)
+    }
+    return refusal("the full-text query is not valid: \(error.description)", offset)
   }
 
   /// Throws the error of RANK or SNIPPET without a MATCH.

@@ -10,7 +10,7 @@ package struct TextPosition: Sendable, Equatable {
   /// - Parameters:
   ///   - offset: the offset in bytes, at most the length of the text.
   ///   - text: the text in UTF-8.
-  init(offset: Int, in text: [UInt8]) {
+  package init(offset: Int, in text: [UInt8]) {
     let before = text.prefix(offset)
     let lineStart = (before.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
     line = before.count { $0 == UInt8(ascii: "\n") } + 1
