@@ -1,6 +1,6 @@
 import LatewoodDocuments
 
-/// The results of a query, kept up to date: see ``Query/live()``.
+/// The results of a query, kept up to date: see ``Query/live()`` and ``Query/liveHits()``.
 ///
 /// A loop over a live query receives the current results immediately, and then an update after each
 /// commit that changes them. Several commits before the next iteration lead to one update. Each
@@ -18,7 +18,8 @@ import LatewoodDocuments
 /// again when more documents than that have left the result; without an index in the order of the
 /// query, this reads all matching documents. Any query runs again completely if more than 16,384
 /// documents have changed since the last update, and in a database that is open read-only while
-/// another process writes to it; updates then arrive within 100 ms.
+/// another process writes to it; updates then arrive within 100 ms. A query that is ranked by
+/// scores runs again after every commit, because each document can change the scores of all.
 ///
 /// A live query keeps the value and the sort key of every found document in memory. An expired
 /// document leaves the results with the next change, or when it is purged. The loop ends when its
@@ -29,25 +30,19 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
   public typealias Element = LiveUpdate<Value>
 
   private let collection: DocumentCollection
-  private let request: Result<FindRequest, any Error>
-  private let make: @Sendable (MatchedDocument) throws -> Value
+  /// Begins to run the query, or is the error of an invalid one.
+  private let begin: Result<@Sendable () -> LiveFind<Value>, any Error>
 
-  init(
-    _ collection: DocumentCollection, _ request: Result<FindRequest, any Error>,
-    _ make: @escaping @Sendable (MatchedDocument) throws -> Value
-  ) {
+  init(_ collection: DocumentCollection, _ begin: Result<@Sendable () -> LiveFind<Value>, any Error>) {
     self.collection = collection
-    self.request = request
-    self.make = make
+    self.begin = begin
   }
 
   /// Returns an iterator that starts with the current results, which are not read before its first
   /// `next`.
   public func makeAsyncIterator() -> Iterator {
-    switch request {
-    case .success(let request):
-      Iterator(
-        collection: collection, live: LiveFind(collection.documents, collection.handle, request, make))
+    switch begin {
+    case .success(let begin): Iterator(collection: collection, live: begin())
     case .failure(let error): Iterator(collection: collection, failure: error)
     }
   }

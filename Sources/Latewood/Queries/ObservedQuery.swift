@@ -27,13 +27,25 @@
     /// Starts watching the results of a query.
     public init(_ query: Query<Value>) { observe(query) }
 
+    /// Starts watching the results of a full-text query with their scores: see
+    /// ``Query/liveHits()``.
+    public init<Content>(hits query: Query<Content>) where Value == FullTextHit<Content> {
+      observe(hits: query)
+    }
+
     /// Watches another query instead, for example after each letter that is typed into a search
     /// field.
     ///
     /// `values` keeps the results of the old query until those of the new one arrive, so that a
     /// list does not flicker. Meanwhile `isLoaded` is false and `error` is nil.
-    public func observe(_ query: Query<Value>) {
-      let updates = query.live()
+    public func observe(_ query: Query<Value>) { watch(query.live()) }
+
+    /// Watches another full-text query with scores instead.
+    public func observe<Content>(hits query: Query<Content>) where Value == FullTextHit<Content> {
+      watch(query.liveHits())
+    }
+
+    private func watch(_ updates: LiveQuery<Value>) {
       if isLoaded { isLoaded = false }
       if error != nil { error = nil }
       let task = Task { [weak self] in

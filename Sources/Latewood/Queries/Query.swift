@@ -242,7 +242,15 @@ public struct Query<Value: Sendable>: Sendable {
   /// ```
   ///
   /// See ``LiveQuery``. Nothing is read before the loop starts.
-  public func live() -> LiveQuery<Value> { LiveQuery(collection, Swift.Result { try request() }, make) }
+  public func live() -> LiveQuery<Value> {
+    let (documents, handle, make) = (collection.documents, collection.handle, make)
+    return LiveQuery(
+      collection,
+      Swift.Result {
+        let request = try request()
+        return { LiveFind(documents, handle, request, make) }
+      })
+  }
 
   func find(_ body: (MatchedDocument) throws -> Bool) throws {
     let find = try preparedFind()
@@ -268,8 +276,22 @@ public struct Query<Value: Sendable>: Sendable {
     }
   }
 
-  private func preparedRanking() throws -> PreparedFind {
-    if case .scores = order.first { try preparedFind() } else { try ranked().preparedFind() }
+  /// The query in the order of scores.
+  private var inOrderOfScores: Query { if case .scores = order.first { self } else { ranked() } }
+
+  private func preparedRanking() throws -> PreparedFind { try inOrderOfScores.preparedFind() }
+
+  /// Returns the matching documents with their scores, and new ones after each commit.
+  func liveRanking<Hit: Sendable>(
+    _ make: @escaping @Sendable (MatchedDocument, LiveFind<Hit>.Score) throws -> Hit
+  ) -> LiveQuery<Hit> {
+    let (documents, handle) = (collection.documents, collection.handle)
+    return LiveQuery(
+      collection,
+      Swift.Result {
+        let request = try inOrderOfScores.request()
+        return { LiveFind(documents, handle, scored: request, make) }
+      })
   }
 
   fileprivate func preparedFind() throws -> PreparedFind {

@@ -10,7 +10,7 @@ public struct FullTextHit<Value: Sendable>: Sendable {
   /// The id of the document.
   public let documentID: String
   /// The score, by BM25: higher is better. It can only be compared with other scores of the same
-  /// run.
+  /// run, or of the same update of a live query.
   public let score: Double
   private let search: TextSearch
   private let body: FleeceBody
@@ -21,6 +21,13 @@ public struct FullTextHit<Value: Sendable>: Sendable {
     self.score = score
     self.search = search
     body = FleeceBody(document.bytes)
+  }
+
+  /// Creates a hit of the same document with another score.
+  init(_ known: FullTextHit, _ score: Double, _ search: TextSearch) {
+    (value, documentID, body) = (known.value, known.documentID, known.body)
+    self.score = score
+    self.search = search
   }
 
   /// Returns the texts of a field with the found words in them; an empty list if the index does not

@@ -44,6 +44,25 @@ extension Query {
     try await database.performing { try hits() }
   }
 
+  /// Returns the matching documents with their scores, the best first, and new ones after each
+  /// commit that changes them, whether or not the query is ``ranked(by:)``.
+  ///
+  /// ```swift
+  /// for try await update in found.liveHits() { show(update.values) }
+  /// ```
+  ///
+  /// The scores, snippets and highlights of an update belong to the same state as its documents.
+  /// The query runs again after each commit. A commit that changes the words of any document
+  /// usually changes all scores: a document with another score is both removed and inserted in
+  /// ``LiveUpdate/difference``, but not decoded again. To be told only of other documents and of
+  /// another order, use ``live()`` with a ranked query. See ``LiveQuery`` for errors.
+  public func liveHits() -> LiveQuery<FullTextHit<Value>> {
+    liveRanking { document, score in
+      try score.known.map { FullTextHit($0, score.value, score.search) }
+        ?? FullTextHit(try value(of: document), document, score.value, score.search)
+    }
+  }
+
   /// Returns how the score of a document comes about; nil if the words of the query do not find it.
   ///
   /// - Parameter id: the id of the document.

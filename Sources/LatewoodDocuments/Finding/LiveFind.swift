@@ -17,7 +17,8 @@ import LatewoodQuery
 /// The entire result is read again if the changes are unknown: if another process made them, or if
 /// more than `PendingChanges.limit` documents have changed since the last result. A ranked result
 /// is always read again, because the scores of all documents change with each of them. Unchanged
-/// documents are not decoded again.
+/// documents are not decoded again. If the values of rows have scores, a row with another score is
+/// a change.
 package struct LiveFind<Value: Sendable> {
   package typealias Row = LiveRow<Value>
 
@@ -36,10 +37,21 @@ package struct LiveFind<Value: Sendable> {
     package let changes: [Change]?
   }
 
+  /// The score of a document, for a value that has one.
+  package struct Score {
+    package let value: Double
+    /// The search by which the document is ranked.
+    package let search: TextSearch
+    /// The value of the same document with an earlier score, if it is known.
+    package let known: Value?
+  }
+
   private let store: DocumentStore
   private let collection: CollectionHandle
   private let request: FindRequest
-  private let make: @Sendable (MatchedDocument) throws -> Value
+  private let make: @Sendable (MatchedDocument, Score?) throws -> Value
+  /// Whether values have scores.
+  private let isScored: Bool
 
   /// The number of rows up to the last one shown; nil for all.
   private let needed: Int?
@@ -50,6 +62,8 @@ package struct LiveFind<Value: Sendable> {
   /// The row up to which the result is complete: `rows` contains every matching document that sorts
   /// before it. Nil if `rows` contains all matching documents.
   private var horizon: Row?
+  /// The definition of the full-text index by which the rows are scored.
+  private var definition: TextDefinition?
   /// The last sequence in the state of the rows.
   private var lastSequence: UInt64 = 0
 
@@ -60,12 +74,32 @@ package struct LiveFind<Value: Sendable> {
     _ store: DocumentStore, _ collection: CollectionHandle, _ request: FindRequest,
     _ make: @escaping @Sendable (MatchedDocument) throws -> Value
   ) {
+    self.init(store, collection, request, isScored: false) { document, _ in try make(document) }
+  }
+
+  /// Creates a live result whose values have scores. The request must be ranked.
+  package init(
+    _ store: DocumentStore, _ collection: CollectionHandle, scored request: FindRequest,
+    _ make: @escaping @Sendable (MatchedDocument, Score) throws -> Value
+  ) {
+    self.init(store, collection, request, isScored: true) { document, score in
+      guard let score else { throw DatabaseError(.invalidParameter, "the request is not ranked") }
+      return try make(document, score)
+    }
+  }
+
+  private init(
+    _ store: DocumentStore, _ collection: CollectionHandle, _ request: FindRequest, isScored: Bool,
+    _ make: @escaping @Sendable (MatchedDocument, Score?) throws -> Value
+  ) {
     self.store = store
     self.collection = collection
     self.request = request
+    self.isScored = isScored
     self.make = make
     needed = request.limit == .max ? nil : request.needed
-    slack = max(16, min(request.limit / 2, 1024))
+    // A ranked result never uses a reserve, because it is always read again.
+    slack = request.ranking == nil ? max(16, min(request.limit / 2, 1024)) : 0
   }
 
   /// Waits for the next result and returns it; nil if the task is cancelled.
@@ -152,30 +186,59 @@ package struct LiveFind<Value: Sendable> {
     var request = request
     let (limit, overflow) = (needed ?? .max).addingReportingOverflow(slack)
     (request.skip, request.limit) = (0, overflow ? .max : limit)
-    var list: [Row] = []
-    try reads.find(request) { document in
-      // The place in a ranked result is also the sort key.
-      let place = request.ranking == nil ? nil : SequenceEntry.key(UInt64(list.count))
-      if let known = places[DocumentKey(document.id)], known.isCurrent(document.head) {
-        list.append(known.moved(to: place, document.head))
-      } else if let place {
-        list.append(Row(document.id, document.head, key: place, value: try make(document)))
-      } else if let new = try row(document) {
-        list.append(new)
-      }
-      return true
-    }
+    let list = isScored ? try scoredRows(reads, request) : try rows(reads, request)
     rows = LiveRows(sorted: list)
     places = Dictionary(list.map { (DocumentKey($0.id), $0) }, uniquingKeysWith: { $1 })
     horizon = list.count < request.limit ? nil : list.last
     lastSequence = try reads.lastSequence()
   }
 
+  private func rows(_ reads: DocumentReads, _ request: FindRequest) throws -> [Row] {
+    var list: [Row] = []
+    try reads.find(request) { document in
+      // The place in a ranked result is also the sort key.
+      let place = request.ranking == nil ? nil : SequenceEntry.key(UInt64(list.count))
+      if let known = known(document) {
+        list.append(known.moved(to: place, document.head))
+      } else if let place {
+        list.append(Row(document.id, document.head, key: place, value: try make(document, nil)))
+      } else if let new = try row(document) {
+        list.append(new)
+      }
+      return true
+    }
+    return list
+  }
+
+  private mutating func scoredRows(_ reads: DocumentReads, _ request: FindRequest) throws -> [Row] {
+    var list: [Row] = []
+    let old = definition
+    try reads.findRanked(PreparedFind(request)) { document, score, search in
+      definition = search.definition
+      let known = known(document)
+      let key = SequenceEntry.key(UInt64(list.count))
+      // A value also has the search.
+      if let known, known.hasScore(score), search.definition == old {
+        list.append(known.moved(to: key, document.head))
+      } else {
+        let value = try make(document, Score(value: score, search: search, known: known?.value))
+        list.append(Row(document.id, document.head, key: key, score: score, value: value))
+      }
+      return true
+    }
+    return list
+  }
+
+  /// Returns the row of a document unless the document has changed since.
+  private func known(_ document: MatchedDocument) -> Row? {
+    places[DocumentKey(document.id)].flatMap { $0.isCurrent(document.head) ? $0 : nil }
+  }
+
   /// Returns the row of a document; nil if it sorts after the horizon.
   private func row(_ document: MatchedDocument, upTo horizon: Row? = nil) throws -> Row? {
     let key = try document.key(for: request.order)
     if let horizon, horizon.precedes(key, document.id) { return nil }
-    return Row(document.id, document.head, key: key, value: try make(document))
+    return Row(document.id, document.head, key: key, value: try make(document, nil))
   }
 
   // MARK: Changes

@@ -32,9 +32,14 @@ package final class LiveRow<Value: Sendable>: LiveRowKey, @unchecked Sendable {
   private let revision: RevisionID
   /// `DocumentRecord.Head.body`.
   private let body: UInt64
+  /// The score that the value has; nil if the value has none.
+  private let score: Double?
 
-  init(_ id: String, _ head: DocumentRecord.Head, key: [UInt8], value: Value) {
+  init(
+    _ id: String, _ head: DocumentRecord.Head, key: [UInt8], score: Double? = nil, value: Value
+  ) {
     self.value = value
+    self.score = score
     revision = head.winner
     body = head.body
     super.init(id, key)
@@ -43,9 +48,11 @@ package final class LiveRow<Value: Sendable>: LiveRowKey, @unchecked Sendable {
   /// Returns the row with another sort key, or itself if the key is nil or the same.
   func moved(to key: [UInt8]?, _ head: DocumentRecord.Head) -> LiveRow {
     guard let key, key != self.key else { return self }
-    return LiveRow(id, head, key: key, value: value)
+    return LiveRow(id, head, key: key, score: score, value: value)
   }
 
   /// Returns whether a document is unchanged since the row was created.
   func isCurrent(_ head: DocumentRecord.Head) -> Bool { head.winner == revision && head.body == body }
+
+  func hasScore(_ score: Double) -> Bool { self.score == score }
 }

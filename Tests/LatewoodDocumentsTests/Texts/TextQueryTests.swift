@@ -1,3 +1,4 @@
+import LatewoodConcurrency
 import LatewoodFleece
 import LatewoodQuery
 import LatewoodSimulation
@@ -227,6 +228,53 @@ import Testing
     #expect(inserted?.first == "film 7")
     try store.saveJSON("film 8", #"{"title":"Nothing"}"#, in: collection)
     #expect(try await live.update() == nil)
+  }
+
+  @Test func `live results with scores have the scores of their state`() async throws {
+    var request = FindRequest(words("sky"))
+    request.ranking = "text"
+    let made = Guarded<[String]>([])
+    var live = LiveFind<Double>(store, collection, scored: request) { document, score in
+      if score.known == nil { made.withLock { $0.append(document.id) } }
+      return score.value
+    }
+    func wanted() throws -> [String: Double] {
+      var scores: [String: Double] = [:]
+      try store.reads(collection).findRanked(PreparedFind(request)) { document, score, _ in
+        scores[document.id] = score
+        return true
+      }
+      return scores
+    }
+    func scores(_ update: LiveFind<Double>.Update) -> [String: Double] {
+      let rows = update.range.map { update.rows[$0] }
+      #expect(rows.map(\.value) == rows.map(\.value).sorted(by: >))
+      return Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.value) })
+    }
+    #expect(try await live.next().map(scores) == wanted())
+    #expect(made.withLock { $0.sorted() } == films(0, 1, 2, 4))
+    // Words of a document that is not found change all scores, but no document is made again.
+    try store.saveJSON("film 8", #"{"title":"Nothing at all"}"#, in: collection)
+    let second = try #require(try await live.next())
+    #expect(try scores(second) == wanted() && second.changes?.count == 8)
+    #expect(made.withLock { $0.count } == 4)
+    // Other members of a found document change it alone.
+    try store.saveJSON("film 4", #"{"title":"Sky","plot":"A sky over the sea","year":1}"#, in: collection)
+    let third = try #require(try await live.next())
+    #expect(try scores(third) == wanted())
+    #expect(third.changes?.map(\.row.id) == ["film 4", "film 4"])
+    #expect(made.withLock { $0.count } == 5)
+    // Members without words of other documents change nothing.
+    try store.saveJSON("film 8", #"{"title":"Nothing at all","year":1}"#, in: collection)
+    #expect(try await live.update() == nil)
+    // Another definition makes other scores, and other highlights.
+    try store.dropIndex("text", in: collection)
+    try store.createIndex("text", fullText: TextDefinition("title", "plot"), in: collection)
+    try store.saveJSON("film 8", #"{"title":"Nothing at all","year":2}"#, in: collection)
+    #expect(try await live.next().map(scores) == wanted())
+    try store.dropIndex("text", in: collection)
+    try store.saveJSON("film 8", #"{"title":"Nothing at all","year":3}"#, in: collection)
+    await #expect(throws: DatabaseError.self) { _ = try await live.next() }
   }
 
   @Test func `with and without the index, random requests find the same`() throws {

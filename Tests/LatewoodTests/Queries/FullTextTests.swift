@@ -2,6 +2,20 @@ import Latewood
 import LatewoodTestSupport
 import Testing
 
+extension CollectionDifference.Change {
+  /// Returns the same change of another value.
+  fileprivate func mapped<Other>(
+    _ value: (ChangeElement) -> Other
+  ) -> CollectionDifference<Other>.Change {
+    switch self {
+    case .insert(let offset, let element, _):
+      .insert(offset: offset, element: value(element), associatedWith: nil)
+    case .remove(let offset, let element, _):
+      .remove(offset: offset, element: value(element), associatedWith: nil)
+    }
+  }
+}
+
 /// Full-text indexes and queries for words, as programs use them.
 @Suite struct FullTextTests {
   struct Chapter: Codable, Sendable {
@@ -183,6 +197,52 @@ import Testing
     try await films.delete("alien")
     #expect(try await results.next()?.values.map(\.value.id) == ["moon", "solaris"])
   }
+
+  @Test func `live hits follow words, with scores and highlights of their state`() async throws {
+    let query = films.query().where { $0.matches("by text", "space") }
+    var results = query.liveHits().makeAsyncIterator()
+    let first = try #require(try await results.next())
+    #expect(first.values.map(\.documentID) == ["alien", "solaris"])
+    try await films.save(Film(id: "moon", title: "Space", plot: "Alone in space"))
+    let second = try #require(try await results.next())
+    #expect(second.values.map(\.documentID) == ["moon", "alien", "solaris"])
+    let hits = try await query.hits()
+    #expect(second.values.map(\.score) == hits.map(\.score))
+    #expect(try second.values[0].snippet()?.marked("[", "]") == "[Space]")
+    let plot = try second.values[1].snippet(in: "plot")?.marked("[", "]")
+    #expect(plot == "A crew meets an alien in [space]")
+    let ids = first.values.map(\.documentID)
+    let difference = try #require(
+      CollectionDifference(second.difference.map { $0.mapped(\.documentID) }))
+    #expect(ids.applying(difference) == ["moon", "alien", "solaris"])
+    // A page of the results of any query, as `hits()` returns it.
+    var page = query.ranked().limit(1, offset: 1).liveHits().makeAsyncIterator()
+    #expect(try await page.next()?.values.map(\.documentID) == ["alien"])
+    try await films.delete("moon")
+    #expect(try await page.next()?.values.map(\.documentID) == ["solaris"])
+    var unranked = films.query().liveHits().makeAsyncIterator()
+    let error = await #expect(throws: DatabaseError.self) { try await unranked.next() }
+    #expect(error?.code == .invalidParameter)
+  }
+
+  #if canImport(Observation)
+    @MainActor @Test func `observed hits are always those of the current state`() async throws {
+      func query(_ typed: String) -> Query<Stored<Film>> {
+        films.query().where { $0.matches("by text", .words(typed, completing: true)) }
+      }
+      let observed = ObservedQuery(hits: query("sp"))
+      while !observed.isLoaded { await Task.yield() }
+      #expect(observed.values.map(\.documentID) == ["alien", "solaris"])
+      try await films.save(Film(id: "moon", title: "Moon", plot: "Alone in space"))
+      while observed.values.count == 2 { await Task.yield() }
+      let hits = try await query("sp").hits()
+      #expect(observed.values.map(\.score) == hits.map(\.score))
+      observed.observe(hits: query("alien"))
+      while !observed.isLoaded { await Task.yield() }
+      #expect(try observed.values.first?.snippet()?.marked("[", "]") == "[Alien]")
+      #expect(observed.error == nil)
+    }
+  #endif
 
   @Test func `words cannot be a condition on elements or of an index`() throws {
     let documents = films.documents
