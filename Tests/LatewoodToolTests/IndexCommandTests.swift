@@ -119,4 +119,26 @@ import Testing
     try #expect(tool("index", "drop", "@", "words").code == .success)
     #expect(try tool("find", "@", "--text", "space").code != .success)
   }
+
+  @Test func `a full-text index is a part of sizes, of the tree, and of every copy`() throws {
+    let tool = try ToolRun()
+    for number in 0..<50 {
+      let text = (0..<40).map { "word\((number * 7 + $0 * $0) % 90)" }.joined(separator: " ")
+      try #expect(tool("doc", "put", "@", "d\(number)", #"{"text":"\#(text)"}"#).code == .success)
+    }
+    #expect(!(try tool("size", "@").output.contains(#/ indexes +[1-9]/#)))
+    try #expect(tool("index", "create", "@", "words", "text", "--text").code == .success)
+    #expect(try tool("size", "@").output.contains(#/ indexes +[1-9]/#))
+    try #expect(tool("compact", "@").code == .success)
+    #expect(try tool("inspect", "tree", "@").output.contains(#/\nwords\/_default\/1 +[1-9]/#))
+    let ranked = try tool("find", "@", "--text", "word3 OR word8", "--fields", "_id").lines
+    #expect(ranked.count > 5)
+    for (number, command) in ["copy", "backup", "salvage"].enumerated() {
+      let copy = "\(tool.path).\(number)"
+      try #expect(tool(command, "@", copy).code == .success)
+      #expect(try tool("index", copy).lines == ["words  on text  full text  50 documents"], "\(command)")
+      #expect(try tool("find", copy, "--text", "word3 OR word8", "--fields", "_id").lines == ranked)
+      try #expect(tool("verify", copy).code == .success)
+    }
+  }
 }

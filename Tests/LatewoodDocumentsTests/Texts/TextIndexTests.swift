@@ -381,9 +381,44 @@ import Testing
     #expect(try ids("x*") == ["doc 0"])
     #expect(try ids("w4321") == ["doc 1"])
     #expect(try ids("日日日") == ["doc 7"])
+    try expectExcerpts(of: ["x*", "w4321 OR w7", "日日日", "a b", "\"w1 w2\"", "\u{301}", "\u{0}"])
     try expectSound()
     for number in texts.indices { try store.deleteJSON("doc \(number)", in: collection) }
     try expectSound()
     #expect(try store.reads(collection).textIndexList().map(\.count) == [0])
+  }
+
+  /// Expects that snippets and highlights of all documents are parts of their texts.
+  private func expectExcerpts(of queries: [String]) throws {
+    let reads = try store.reads(collection)
+    for query in queries {
+      var request = FindRequest(.text(TextCondition(index: "text", .query(query))))
+      request.ranking = "text"
+      var highlighted = 0
+      let search = try TextSearch(.query(query), in: "text", TextDefinition("text"))
+      try reads.find(FindRequest()) { document in
+        let snippet = try search.snippet(of: document, field: nil, wordCount: 8)
+        for part in try search.highlights(in: document, field: 0) {
+          let excerpts = [
+            (part.text, part.highlights), (snippet?.text ?? "", snippet?.excerpt.highlights ?? []),
+          ]
+          for (text, highlights) in excerpts {
+            let bytes = Array(text.utf8)
+            #expect(highlights.allSatisfy { String(validating: bytes[$0], as: UTF8.self) != nil })
+            highlighted += highlights.count
+          }
+        }
+        guard let snippet else { return true }
+        let marked = snippet.excerpt.marked(in: snippet.text, "", "", dots: "")
+        #expect(Array(marked.utf8) == Array(Array(snippet.text.utf8)[snippet.excerpt.range]))
+        return true
+      }
+      var found = 0
+      try reads.findRanked(PreparedFind(request)) { _, _, _ in
+        found += 1
+        return true
+      }
+      #expect((found > 0) == (highlighted > 0), "\(query)")
+    }
   }
 }

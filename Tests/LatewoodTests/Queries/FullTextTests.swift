@@ -244,6 +244,28 @@ extension CollectionDifference.Change {
     }
   #endif
 
+  @Test func `a migration changes words, also of an index that it creates`() throws {
+    var migrator = DatabaseMigrator()
+    migrator.batchSize = 2
+    migrator.registerMigration("exclaim", in: "films") { (document: inout MutableDocument) in
+      document["title"].string = (document["title"].string ?? "") + " returns"
+    }
+    migrator.registerMigration("index") { database in
+      try database["films"].createIndex(
+        "stems", fullText: ["title", "plot"], options: FullTextOptions(language: .english))
+    }
+    migrator.registerMigration("shorten", in: "films") { (document: inout MutableDocument) in
+      document["plot"].string = nil
+    }
+    try migrator.migrate(database)
+    #expect(try found("returns") == ["alien", "amelie", "brazil", "solaris"])
+    let stems = films.query().where { $0.matches("stems", "returned") }
+    #expect(try stems.documentIDs() == ["alien", "amelie", "brazil", "solaris"])
+    #expect(try found("plot:a") == [])
+    #expect(try stems.explain().indexes == ["stems"])
+    #expect(try database.verify().isSound)
+  }
+
   @Test func `words cannot be a condition on elements or of an index`() throws {
     let documents = films.documents
     #expect(throws: DatabaseError.self) {
