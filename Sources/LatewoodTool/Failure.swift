@@ -158,13 +158,15 @@ struct Failure: Error, Equatable {
       "Commands that only read work beside it; those that write wait for it with --wait 30s."
     case .outOfSpace: "Free space on the disk and run it again; earlier commits are not affected."
     case .damaged: whatToDoAboutDamage
-    case .keyNeeded: "Give its key with --password or --key-file FILE."
+    case .keyNeeded: whatToDoWithoutKey
     case .wrongKey: "Nothing was changed."
     case .notEncrypted: "Leave the key out; `latewood encrypt` encrypts a database."
     case .hardLinked: "Remove the other name of the file, or write a new file with `latewood copy`."
     default: error.advice
     }
   }
+
+  static let whatToDoWithoutKey = "Give its key with --password or --key-file FILE."
 
   static let whatToDoAboutDamage =
     "Restore a backup, or save the readable data with `latewood salvage`; `latewood inspect map` shows the damage."

@@ -16,7 +16,8 @@ import Testing
       at = region.range.upperBound
       if let before, before.kind == region.kind, before.keyspace == region.keyspace {
         #expect(
-          [.node, .extent, .deadNode, .header, .slot].contains(region.kind), "\(message), offset \(at)")
+          [.node, .extent, .lockedNode, .deadNode, .header, .slot].contains(region.kind),
+          "\(message), offset \(at)")
       }
       before = region
     }

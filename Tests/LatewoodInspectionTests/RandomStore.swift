@@ -14,7 +14,9 @@ struct RandomStore {
   private let options: Store.Options
   private let names = ["apples", "a keyspace with a longer name", "日本語", "d"]
 
-  init(seed: UInt64) throws {
+  /// - Parameters:
+  ///   - key: encrypts the file.
+  init(seed: UInt64, key: EncryptionKey? = nil, suite: CipherSuite = .aes256) throws {
     random = SeededRandom(seed: seed)
     var options = Store.Options()
     options.nodeSize = 1024 << random.below(4)
@@ -22,6 +24,8 @@ struct RandomStore {
     options.punchingThreshold = 1
     options.checkpointsInBackground = false
     options.compaction = .manual
+    options.encryptionKey = key
+    options.cipherSuite = suite
     self.options = options
     store = try Self.open(volume, options)
   }

@@ -34,13 +34,16 @@ import Testing
       let refused = BuiltTool.run(["get", directory.file("db"), "quokka"] + options)
       #expect(refused.code == .cannotOpen && refused.error.contains(word), "\(refused.error)")
     }
-    for command in ["info", "verify", "size", "list", "history"] {
+    for command in ["size", "list", "history"] {
       #expect(run(command, "@").code == .cannotOpen, "\(command)")
       let result = run(command, "@", "--key-file", key)
       #expect(result.code == .success, "\(command): \(result.error)")
     }
-    #expect(run("inspect", "frames", "@", "--key-file", key).error.contains("encrypted"))
-    #expect(run("salvage", "@", directory.file("saved")).error.contains("encrypted"))
+    #expect(run("inspect", "hex", "@", "16384", "--key-file", key).error.contains("encrypted"))
+    #expect(run("salvage", "@", directory.file("saved")).error.contains("no key was given"))
+    #expect(run("salvage", "@", directory.file("saved"), "--key-file", key).code == .success)
+    #expect(run("get", directory.file("saved"), "quokka", "--key-file", key).output == "wombat")
+    #expect(run("get", directory.file("saved"), "quokka").error.contains("no key was given"))
     #expect(run("backup", "@", directory.file("backup"), "--key-file", key).code == .success)
     #expect(run("get", directory.file("backup"), "quokka", "--key-file", key).output == "wombat")
   }
@@ -72,6 +75,42 @@ import Testing
     let found = run("find", "@", #"{"city":"Lima"}"#, "--key-file", key)
     #expect(found.code == .success && found.output.contains("Lima"), "\(found)")
     #expect(run("find", "@", #"{"city":"Lima"}"#).code == .cannotOpen)
+  }
+
+  @Test func `info, verify, frames and map read a file without its key, and do not tell its content`() throws
+  {
+    for number in 0..<40 {
+      let value = String(repeating: "wombat ", count: number * 30)
+      #expect(
+        run("put", "@", "quokka \(number)", value, "--keyspace", "zoo", "--key-file", key).code == .success)
+    }
+    for arguments in [["info"], ["verify"], ["inspect", "frames"], ["inspect", "map"]] {
+      for json in [[], ["--json"]] {
+        let command = arguments + [directory.file("db")] + json
+        let (locked, opened) = (BuiltTool.run(command), BuiltTool.run(command + ["--key-file", key]))
+        #expect(locked.code == .success && opened.code == .success, "\(locked.error)\(opened.error)")
+        for word in ["quokka", "wombat", "zoo"] {
+          #expect(!locked.output.contains(word) && !locked.error.contains(word), "\(command)")
+        }
+      }
+    }
+    #expect(run("info", "@").output.contains("AES-256; no key was given"))
+    #expect(run("info", "@", "--json").output.contains(#""cipher":"aes256""#))
+    #expect(run("info", "@", "--key-file", key).output.contains("AES-256"))
+    #expect(run("inspect", "frames", "@").output == run("inspect", "frames", "@", "--key-file", key).output)
+    #expect(run("inspect", "map", "@").error.contains("--key-file"))
+    #expect(run("inspect", "tree", "@", "--key-file", key).output.contains("zoo"))
+    for arguments in [["tree"], ["hex", "16384"], ["frame", "16384"]] {
+      let refused = BuiltTool.run(["inspect", arguments[0], directory.file("db")] + arguments.dropFirst())
+      #expect(refused.code == .cannotOpen && refused.error.contains("encrypted"), "\(refused.error)")
+    }
+    // A bit of the second slot.
+    var bytes = try directory.bytes(of: "db")
+    bytes[12288 + 40] ^= 4
+    try directory.write(bytes, to: "damaged")
+    let damaged = run("verify", directory.file("damaged"))
+    #expect(damaged.code == .no && damaged.output.contains("offset 12288"), "\(damaged)")
+    #expect(damaged.output.contains("does not match its checksum"), "\(damaged)")
   }
 
   @Test func `a file that is no key, and two kinds of keys, are refused`() throws {

@@ -85,8 +85,10 @@ extension FileBytes {
       return false
     }
     guard header.trailerLength > 0, header.kind != .commit else { return true }
-    let isAuthentic = try withBytes(at: header.ownOffset, count: header.layout.length) { bytes in
-      codec.text(of: .frame, at: header.ownOffset, bytes, header.layout) != nil
+    let isAuthentic = try withBytes(at: header.ownOffset, count: header.layout.length) {
+      (bytes) throws(StorageError) in
+      try codec.authenticate(.frame, at: header.ownOffset, bytes, header.layout)
+      return true
     }
     guard isAuthentic == true else { throw UnitCodec.forged(at: header.ownOffset) }
     return true

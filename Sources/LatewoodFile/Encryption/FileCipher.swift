@@ -31,13 +31,13 @@ package final class FileCipher: Sendable {
   private static let epochLimit = 1024
 
   package let suite: CipherSuite
-  /// The key of the file, 32 bytes.
-  let fileKey: SecretBytes
+  /// The key of the file, 32 bytes; nil for a reader without it.
+  let fileKey: SecretBytes?
   private let idFirst: UInt64
   private let idLast: UInt64
   /// The epoch of the units that this object encrypts.
   private let epoch: Epoch
-  private let own: EpochCipher
+  private let own: EpochCipher?
   /// The number of units encrypted so far.
   private let count = Atomic<UInt64>(0)
   private let others = Guarded<[Epoch: EpochCipher]>([:])
@@ -56,7 +56,21 @@ package final class FileCipher: Sendable {
     own = EpochCipher(suite, fileKey: fileKey, epoch)
   }
 
-  private func cipher(of epoch: Epoch) -> EpochCipher {
+  /// Creates a cipher without the key, for readers of what can be read without it: lengths,
+  /// checksums and clear bytes. It opens no unit, and nothing may be sealed with it.
+  package init(locked suite: CipherSuite) {
+    self.suite = suite
+    fileKey = nil
+    (idFirst, idLast) = (0, 0)
+    epoch = Epoch(first: 0, last: 0)
+    own = nil
+  }
+
+  /// Whether the key is missing.
+  var isLocked: Bool { own == nil }
+
+  private func cipher(of epoch: Epoch) -> EpochCipher? {
+    guard let fileKey else { return nil }
     if epoch == self.epoch { return own }
     if let known = others.withLock({ $0[epoch] }) { return known }
     let cipher = EpochCipher(suite, fileKey: fileKey, epoch)
@@ -88,6 +102,7 @@ package final class FileCipher: Sendable {
     _ kind: UnitCodec.Kind, at offset: UInt64, _ plain: UnsafeRawPointer,
     into stored: UnsafeMutableRawPointer, _ layout: Layout
   ) {
+    guard let own else { preconditionFailure("a file whose key is missing is only read") }
     let number = count.wrappingAdd(1, ordering: .relaxed).oldValue
     var at = layout.clear
     for extent in layout.extents + [layout.trailer..<layout.length] {
@@ -107,17 +122,25 @@ package final class FileCipher: Sendable {
       .write(to: trailer + FileCipher.tagOffset)
   }
 
-  /// Returns the cipher of an encrypted unit in memory; nil if its tag is wrong, because it was
-  /// encrypted with another key, for another place, or has been changed.
+  /// Returns the text of an encrypted unit in memory; nil without the key, and if its tag is wrong,
+  /// because it was encrypted with another key, for another place, or has been changed.
   func open(
     _ kind: UnitCodec.Kind, at offset: UInt64, _ stored: UnsafeRawPointer, _ layout: Layout
   ) -> UnitText? {
     let trailer = stored + layout.trailer
-    let cipher = cipher(of: Epoch(first: trailer.u64(0), last: trailer.u64(8)))
-    let number = trailer.u64(16)
-    let expected = tag(cipher.authenticator(ofUnit: number), kind, at: offset, stored, layout)
+    guard let text = unprovenText(of: stored, layout) else { return nil }
+    let expected = tag(text.cipher.authenticator(ofUnit: text.number), kind, at: offset, stored, layout)
     guard AuthenticationTag(at: trailer + FileCipher.tagOffset) == expected else { return nil }
-    return UnitText(cipher: cipher, number: number, stored: stored, range: layout.clear..<layout.trailer)
+    return text
+  }
+
+  /// Returns the text of a unit that may be damaged, without comparing its tag; nil without the
+  /// key. Bytes that are as they were written decrypt correctly if the trailer is, too.
+  func unprovenText(of stored: UnsafeRawPointer, _ layout: Layout) -> UnitText? {
+    let trailer = stored + layout.trailer
+    guard let cipher = cipher(of: Epoch(first: trailer.u64(0), last: trailer.u64(8))) else { return nil }
+    return UnitText(
+      cipher: cipher, number: trailer.u64(16), stored: stored, range: layout.clear..<layout.trailer)
   }
 
   /// Returns the tag of a unit.

@@ -70,8 +70,8 @@ struct FileSecret: Sendable {
 extension DatabaseFile {
   /// The secret of an encrypted file; nil for any other.
   var secret: FileSecret? {
-    guard let cipher = mapping.cipher, let wrap = slots.wrap else { return nil }
-    return FileSecret(suite: cipher.suite, fileKey: cipher.fileKey, wrap: wrap)
+    guard let cipher = mapping.cipher, let fileKey = cipher.fileKey, let wrap = slots.wrap else { return nil }
+    return FileSecret(suite: cipher.suite, fileKey: fileKey, wrap: wrap)
   }
 
   /// Whether the file is encrypted.
@@ -79,7 +79,7 @@ extension DatabaseFile {
 
   /// The key with which this process can open this file again, and every file that was written from
   /// it with the same key; nil if the file is not encrypted.
-  package var fileKey: EncryptionKey? { mapping.cipher.map { EncryptionKey(.fileKey($0.fileKey)) } }
+  package var fileKey: EncryptionKey? { secret.map { EncryptionKey(.fileKey($0.fileKey)) } }
 
   /// Checks that a caller's key opens this file. Throws `keyNeeded`, `wrongKey`, `notEncrypted`,
   /// and the errors of a derivation. From any thread.
@@ -120,7 +120,7 @@ extension DatabaseFile {
 
   private static let notEncrypted = StorageError(
     .notEncrypted, "the file is not encrypted, but a key was given")
-  private static let keyNeeded = StorageError(.keyNeeded, "the file is encrypted, and no key was given")
+  static let keyNeeded = StorageError(.keyNeeded, "the file is encrypted, and no key was given")
 
   private static func wrongKey(_ key: EncryptionKey) -> StorageError {
     switch key.kind {
@@ -182,6 +182,16 @@ extension DatabaseFile {
   ) throws(StorageError) -> (header: FileHeader, cipher: FileCipher?) {
     let unlocked = try unlocked(device, header, key, .system)
     return (unlocked.header, unlocked.cipher)
+  }
+
+  /// Returns the header of an encrypted file with a codec that opens no unit, and the cipher, which
+  /// the caller keeps as long as the codec: for readers without the key.
+  package static func locked(_ header: FileHeader) -> (header: FileHeader, cipher: FileCipher?) {
+    guard let suite = header.suite else { return (header, nil) }
+    let cipher = FileCipher(locked: suite)
+    var header = header
+    header.unlock(with: cipher)
+    return (header, cipher)
   }
 
   /// Returns the copies of the encrypted key whose checksums are right; at least one.

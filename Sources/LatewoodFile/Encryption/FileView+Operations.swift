@@ -14,11 +14,15 @@ extension FileView {
     }
   }
 
+}
+
+extension FileBytes {
   /// Calls `body` with a commit frame in private memory, after its checksum and its tag have been
   /// verified there, and its operations decrypted.
   ///
-  /// Throws `damaged` if the frame has changed, and errors of the device.
-  func withOperations<R>(
+  /// Throws `damaged` if the frame has changed or an operation is malformed, `keyNeeded`, and
+  /// errors of the device.
+  package func withOperations<R>(
     ofFrameAt offset: UInt64, _ body: (UnsafeRawPointer) throws(StorageError) -> R
   ) throws(StorageError) -> R {
     let changed = StorageError.damaged(at: offset, "a frame of the log has changed since it was written")
@@ -31,9 +35,7 @@ extension FileView {
         FrameHeader.decode(from: start, at: offset, trailerLength: codec.trailerLength) == header,
         codec.isSound(.frame, at: offset, start, layout.length)
       else { throw changed }
-      guard let text = codec.text(of: .frame, at: offset, start, layout) else {
-        throw UnitCodec.forged(at: offset)
-      }
+      let text = try codec.text(of: .frame, at: offset, start, layout)
       return try withWork(layout.length) { frame throws(StorageError) in
         var operations = EncryptedOperations(text, stored: start, into: frame, at: offset, codec)
         try operations.decrypt()

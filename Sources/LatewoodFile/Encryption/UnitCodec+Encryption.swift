@@ -15,13 +15,32 @@ extension UnitCodec {
     return seal(kind, at: offset, stored, layout.length)
   }
 
-  /// Returns the text of a unit in memory, which can then be decrypted; nil if its tag is wrong.
-  /// The checksum is not compared.
+  /// Whether the key of the file is missing, so that no unit can be authenticated or decrypted.
+  package var isLocked: Bool { cipher?._withUnsafeGuaranteedRef { $0.isLocked } ?? false }
+
+  /// Authenticates a unit in memory, and returns its text, which can then be decrypted. The
+  /// checksum is not compared.
+  ///
+  /// Throws `damaged` if its tag is wrong, and `keyNeeded`.
   func text(
     of kind: Kind, at offset: UInt64, _ stored: UnsafeRawPointer, _ layout: FileCipher.Layout
-  ) -> UnitText? {
-    guard layout.clear <= layout.trailer else { return nil }
-    return cipher?._withUnsafeGuaranteedRef { $0.open(kind, at: offset, stored, layout) }
+  ) throws(StorageError) -> UnitText {
+    guard layout.clear <= layout.trailer,
+      let text = cipher?._withUnsafeGuaranteedRef({ $0.open(kind, at: offset, stored, layout) })
+    else {
+      var error = isLocked ? DatabaseFile.keyNeeded : UnitCodec.forged(at: offset)
+      error.offset = offset
+      throw error
+    }
+    return text
+  }
+
+  /// Throws `damaged` if the tag of a slot or frame in memory is wrong. Does nothing in a file that
+  /// is not encrypted, and without the key.
+  func authenticate(
+    _ kind: Kind, at offset: UInt64, _ stored: UnsafeRawPointer, _ layout: FileCipher.Layout
+  ) throws(StorageError) {
+    if isEncrypted, !isLocked { _ = try text(of: kind, at: offset, stored, layout) }
   }
 
   /// The error for a unit that was changed by somebody without the key, moved, or taken from
@@ -45,17 +64,25 @@ extension UnitCodec {
   /// Authenticates a node whose checksum is right, and decrypts it in place. Does nothing in a file
   /// that is not encrypted.
   ///
-  /// Throws `damaged` if its tag is wrong.
+  /// Throws `damaged` if its tag is wrong, and `keyNeeded`.
   package func openNode(
     at offset: UInt64, _ start: UnsafeMutableRawPointer, _ length: Int
   ) throws(StorageError) {
     guard isEncrypted else { return }
-    guard let text = text(of: .node, at: offset, start, UnitCodec.nodeLayout(length)) else {
-      throw UnitCodec.forged(at: offset)
-    }
+    let text = try text(of: .node, at: offset, start, UnitCodec.nodeLayout(length))
     text.decrypt(text.range, into: start)
     // Nothing may depend on the bytes after the text.
     (start + text.range.upperBound).initializeMemory(as: UInt8.self, repeating: 0, count: trailerLength)
+  }
+
+  /// Decrypts a node that may be damaged in place, without authenticating it, for a salvage. Does
+  /// nothing in a file that is not encrypted.
+  package func decryptUnprovenNode(_ start: UnsafeMutableRawPointer, _ length: Int) {
+    let layout = UnitCodec.nodeLayout(length)
+    guard isEncrypted, layout.clear <= layout.trailer,
+      let text = cipher?._withUnsafeGuaranteedRef({ $0.unprovenText(of: UnsafeRawPointer(start), layout) })
+    else { return }
+    text.decrypt(text.range, into: start)
   }
 
   // MARK: Extents
@@ -79,7 +106,7 @@ extension UnitCodec {
   /// Verifies the stored bytes of a value, with their trailer, and decrypts the value into
   /// `target`, which may be the same memory.
   ///
-  /// Throws `damaged` if the checksum or the tag is wrong.
+  /// Throws `damaged` if the checksum or the tag is wrong, and `keyNeeded`.
   package func openExtent(
     _ reference: ExtentReference, _ stored: UnsafeRawPointer, into target: UnsafeMutableRawPointer
   ) throws(StorageError) {
@@ -91,9 +118,7 @@ extension UnitCodec {
       if stored != UnsafeRawPointer(target) { target.copyMemory(from: stored, byteCount: layout.length) }
       return
     }
-    guard let text = text(of: .extent, at: reference.offset, stored, layout) else {
-      throw UnitCodec.forged(at: reference.offset)
-    }
+    let text = try text(of: .extent, at: reference.offset, stored, layout)
     text.decrypt(text.range, into: target)
   }
 }

@@ -82,9 +82,7 @@ package struct RootSlot: Sendable, Equatable {
     guard codec.isSound(.slot, at: at, base, layout.length) else {
       throw StorageError.damaged(at: at, "a root slot does not match its checksum")
     }
-    guard !codec.isEncrypted || codec.text(of: .slot, at: at, base, layout) != nil else {
-      throw UnitCodec.forged(at: at)
-    }
+    try codec.authenticate(.slot, at: at, base, layout)
     var slot = RootSlot(generation: base.u64(Offset.generation), time: base.u64(Offset.time))
     slot.checkpointOffset = base.u64(Offset.checkpointOffset)
     slot.checkpointChecksum = base.u64(Offset.checkpointChecksum)

@@ -51,9 +51,15 @@ package final class FileReader {
   /// Returns the header with a codec that opens the units of the file, as long as this reader
   /// exists.
   ///
+  /// - Parameter needsKey: false if the codec need not open units where there is no key.
+  ///
   /// Throws `keyNeeded`, `wrongKey`, `notEncrypted`, and the errors of a derivation.
-  func unlock(_ header: FileHeader, by key: EncryptionKey?) throws(StorageError) -> FileHeader {
-    let unlocked = try DatabaseFile.unlocked(header, of: device, by: key)
+  func unlock(
+    _ header: FileHeader, by key: EncryptionKey?, needsKey: Bool
+  ) throws(StorageError) -> FileHeader {
+    let unlocked =
+      key == nil && !needsKey
+      ? DatabaseFile.locked(header) : try DatabaseFile.unlocked(header, of: device, by: key)
     cipher = unlocked.cipher
     return unlocked.header
   }

@@ -28,6 +28,10 @@ package final class InspectedFile {
   private let volume: any Volume
 
   package var reader: FileReader { units.reader }
+  /// The ciphers of an encrypted file; nil for any other.
+  package var suite: CipherSuite? { header.header?.suite }
+  /// Whether the file is encrypted and the key is missing.
+  package var isLocked: Bool { units.codec.isLocked }
   package var size: UInt64 { units.reader.size }
 
   /// Opens the file at `path` and reads header, slots and log. O(bytes of log that no checkpoint
@@ -38,10 +42,13 @@ package final class InspectedFile {
   ///
   /// - Parameters:
   ///   - key: the key of an encrypted file.
+  ///   - needsKey: whether to refuse an encrypted file without a key. Otherwise the file is locked:
+  ///     slots, frames and nodes can be found and compared with their checksums, but not what is
+  ///     in them.
   ///   - badBlocks: the treatment of blocks that the disk cannot read; those that are read as zeros
   ///     are in `FileReader.unreadable`.
   package init(
-    path: String, on volume: any Volume = FileVolume(), key: EncryptionKey? = nil,
+    path: String, on volume: any Volume = FileVolume(), key: EncryptionKey? = nil, needsKey: Bool = true,
     badBlocks: FileReader.BadBlocks = .fail
   ) throws(StorageError) {
     self.path = path
@@ -51,7 +58,7 @@ package final class InspectedFile {
     do throws(StorageError) {
       try device.lockForReading()
       let reader = try FileReader(device, badBlocks: badBlocks)
-      header = try InspectedHeader(reader, key: key)
+      header = try InspectedHeader(reader, key: key, needsKey: needsKey)
       units = UnitReader(reader: reader, codec: header.codec)
       slots = try Self.slots(units, volume, path)
       // A slot is written after the checkpoint that it refers to, so the checkpoint lies below the

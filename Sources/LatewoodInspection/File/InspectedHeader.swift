@@ -20,8 +20,11 @@ package struct InspectedHeader {
   ///
   /// - Parameters:
   ///   - key: the key of an encrypted file. It is not needed without an intact header.
+  ///   - needsKey: whether to refuse an encrypted file without a key.
   ///   - needsMagic: whether to refuse a file if neither copy identifies it as a database.
-  init(_ reader: FileReader, key: EncryptionKey? = nil, needsMagic: Bool = true) throws(StorageError) {
+  init(
+    _ reader: FileReader, key: EncryptionKey? = nil, needsKey: Bool = true, needsMagic: Bool = true
+  ) throws(StorageError) {
     if reader.size == 0 { throw StorageError(.emptyFile, "the file is empty") }
     let bytes = try reader.some(at: 0, count: Int(FileLayout.logStart))
     var sawMagic = false
@@ -47,7 +50,7 @@ package struct InspectedHeader {
       unverifiedCodecs.append(Self.unverified(alone, at: start).codec)
     }
     if let found = header {
-      let unlocked = try reader.unlock(found, by: key)
+      let unlocked = try reader.unlock(found, by: key, needsKey: needsKey)
       header = unlocked
       codec = unlocked.codec
       return

@@ -22,6 +22,17 @@ package struct UnitReader {
       Result { () throws(StorageError) in try RootSlot.decode(from: bytes, index: index, codec: codec) }
     }
   }
+
+  /// Returns a large value, verified and decrypted.
+  ///
+  /// Throws `damaged`, `keyNeeded`, and errors of the device.
+  func value(of reference: ExtentReference) throws(StorageError) -> [UInt8] {
+    let length = Int(reference.length)
+    return try withWork(length + codec.trailerLength) { memory throws(StorageError) in
+      try readExtent(reference, into: memory)
+      return Array(UnsafeRawBufferPointer(start: memory, count: length))
+    }
+  }
 }
 
 extension UnitReader: FileBytes {

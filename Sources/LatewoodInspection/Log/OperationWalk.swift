@@ -42,6 +42,11 @@ package struct InspectedOperation: Equatable {
       LogRecord.lengths(at: $0, end: $0 + room)
     }
     guard let read, let lengths = read else { return nil }
+    self.init(lengths, at: offset)
+  }
+
+  /// - Parameter offset: the offset of the operation in the file.
+  init(_ lengths: LogRecord.Lengths, at offset: UInt64) {
     code = lengths.code
     start = offset
     let keyStart = offset + UInt64(lengths.start)
@@ -81,9 +86,10 @@ package struct OperationWalk {
 
 extension InspectedFile {
   /// Returns the first malformed operation of each complete transaction in the log: FORMAT.md,
-  /// section 6 calls that damage. O(operations of the log).
+  /// section 6 calls that damage. None without the key of an encrypted file. O(operations of the
+  /// log).
   package func operationFaults() throws(StorageError) -> [StorageError] {
-    guard newestSlot != nil else { return [] }
+    guard newestSlot != nil, !isLocked else { return [] }
     var faults: [StorageError] = []
     var open: (transaction: UInt64, payloads: [Range<UInt64>]) = (0, [])
     var walk = logFrames()
@@ -93,9 +99,8 @@ extension InspectedFile {
       open.payloads.append(frame.ownOffset + UInt64(FrameHeader.length)..<end)
       if frame.continues { continue }
       for payload in open.payloads {
-        var operations = OperationWalk(reader, payload: payload)
         do throws(StorageError) {
-          while try operations.next() != nil {}
+          try checkOperations(payload)
         } catch {
           guard error.kind == .damaged else { throw error }
           faults.append(error)
@@ -104,5 +109,15 @@ extension InspectedFile {
       open = (0, [])
     }
     return faults
+  }
+
+  /// Throws `damaged` if an operation of a commit frame is malformed.
+  private func checkOperations(_ payload: Range<UInt64>) throws(StorageError) {
+    if suite != nil {
+      // They are checked while they are decrypted.
+      return try units.withOperations(ofFrameAt: payload.lowerBound - UInt64(FrameHeader.length)) { _ in }
+    }
+    var operations = OperationWalk(reader, payload: payload)
+    while try operations.next() != nil {}
   }
 }

@@ -35,7 +35,8 @@ package struct FileMap {
   package init(_ file: InspectedFile, verifiesValues: Bool = false) throws(StorageError) {
     size = file.size
     range = 0..<file.size
-    tree = try LiveTree(file.checkpoint?.record.root, file.units)
+    // Without the key, references cannot be followed: every node is a `lockedNode`.
+    tree = try LiveTree(file.isLocked ? nil : file.checkpoint?.record.root, file.units)
     treeFaults = tree.faults + (verifiesValues ? try tree.valueFaults(file.units) : [])
     faults = try file.faults + file.operationFaults() + treeFaults
     let base = try MapFrames(file)
@@ -47,7 +48,7 @@ package struct FileMap {
         if let region = part.region {
           append(region)
         } else if piece.mayHoldNodes {
-          for region in try deadNodes(in: part.range, piece.kind, file.units) { append(region) }
+          for region in try otherNodes(in: part.range, piece.kind, file.units) { append(region) }
         } else {
           append(Region(piece.kind, part.range))
         }
@@ -151,7 +152,7 @@ package struct FileMap {
 
   private mutating func append(_ region: Region) {
     if region.range.isEmpty { return }
-    let standsAlone: Set<Region.Kind> = [.node, .extent, .deadNode, .header, .slot]
+    let standsAlone: Set<Region.Kind> = [.node, .extent, .lockedNode, .deadNode, .header, .slot]
     if let last = regions.last, last.kind == region.kind, last.keyspace == region.keyspace,
       !standsAlone.contains(region.kind)
     {
@@ -161,8 +162,8 @@ package struct FileMap {
     }
   }
 
-  /// Returns the valid nodes in a dead range, and the bytes in between.
-  private func deadNodes(
+  /// Returns the valid nodes in a range without live nodes, and the bytes in between.
+  private func otherNodes(
     in range: Range<UInt64>, _ kind: Region.Kind, _ nodes: UnitReader
   ) throws(StorageError) -> [Region] {
     var result: [Region] = []
@@ -170,17 +171,28 @@ package struct FileMap {
     let step = FileLayout.nodeAlignment
     var at = (range.lowerBound + step - 1) / step * step
     while at < range.upperBound {
-      guard let node = try nodes.node(at: at), at + UInt64(node.reference.length) <= range.upperBound else {
+      guard let region = try node(at: at, nodes), region.range.upperBound <= range.upperBound else {
         at += step
         continue
       }
       if start < at { result.append(Region(kind, start..<at)) }
-      start = at + UInt64(node.reference.length)
-      result.append(Region(.deadNode, at..<start, keyspace: node.keyspace))
+      start = region.range.upperBound
+      result.append(region)
       at = (start + step - 1) / step * step
     }
     if start < range.upperBound { result.append(Region(kind, start..<range.upperBound)) }
     return result
+  }
+
+  /// Returns the region of the valid node at `offset` that the tree does not refer to; nil if there
+  /// is none.
+  private func node(at offset: UInt64, _ nodes: UnitReader) throws(StorageError) -> Region? {
+    if nodes.codec.isLocked {
+      guard let reference = try nodes.lockedNode(at: offset) else { return nil }
+      return Region(.lockedNode, offset..<offset + UInt64(reference.length))
+    }
+    guard let node = try nodes.node(at: offset) else { return nil }
+    return Region(.deadNode, offset..<offset + UInt64(node.reference.length), keyspace: node.keyspace)
   }
 }
 

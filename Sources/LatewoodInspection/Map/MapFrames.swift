@@ -51,7 +51,7 @@ struct MapFrames {
           add(header.previousChecksum == 0 ? .skipped : .frame, to: gap.upperBound, mayHoldNodes: true)
         }
         gap = nil
-        take(header, range, isLog ? .log : .deadCommit)
+        take(header, range, isLog ? .log : file.isLocked ? .lockedCommit : .deadCommit)
       }
     }
     if let gap {

@@ -8,6 +8,11 @@ package struct Region: Equatable, Sendable {
     case node
     /// A value that the tree refers to.
     case extent
+    /// A node of an encrypted file without the key: live or dead.
+    case lockedNode
+    /// Commit frames, without the key, that a checkpoint contains: extents in them are live or
+    /// dead.
+    case lockedCommit
     /// Commit frames that no checkpoint contains.
     case log
     /// Checkpoints and seals.
@@ -28,10 +33,14 @@ package struct Region: Equatable, Sendable {
     /// Blocks that the disk cannot read.
     case unreadable
 
+    /// Whether it stands for what the key would tell apart.
+    package var isLocked: Bool { self == .lockedNode || self == .lockedCommit }
+
     package var isLive: Bool {
       switch self {
       case .header, .slot, .node, .extent, .log: true
-      case .checkpoint, .frame, .deadNode, .deadCommit, .hole, .skipped, .reserved, .damaged, .unreadable:
+      case .lockedNode, .lockedCommit, .checkpoint, .frame, .deadNode, .deadCommit, .hole, .skipped,
+        .reserved, .damaged, .unreadable:
         false
       }
     }

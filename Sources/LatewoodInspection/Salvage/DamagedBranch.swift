@@ -19,8 +19,8 @@ struct DamagedBranch {
   init(_ subtree: Subtree, in file: UnitReader) throws(StorageError) {
     let reference = subtree.reference
     guard subtree.level > 0 else { return }
-    let length = min(Int(reference.length), FileLayout.nodeLimit)
-    let bytes = try file.reader.some(at: reference.offset, count: length)
+    guard Int(reference.length) <= FileLayout.nodeLimit else { return }
+    let bytes = try file.unprovenBytes(of: reference)
     if bytes.count >= NodeLayout.arrays {
       count = bytes.withUnsafeBytes { Self.count($0, subtree) }
     }

@@ -34,9 +34,8 @@ struct DamagedLeaf {
   init(_ lost: SalvageTree.LostLeaf, in file: UnitReader) throws(StorageError) {
     self.file = file
     range = lost.range
-    let offset = lost.reference.offset
     guard Int(lost.reference.length) <= FileLayout.nodeLimit else { return }
-    let bytes = try file.reader.some(at: offset, count: Int(lost.reference.length))
+    let bytes = try file.unprovenBytes(of: lost.reference)
     bytes.withUnsafeBytes { bytes in
       read(bytes, lost)
       if cells.isEmpty { readFromEnd(bytes, lost) }

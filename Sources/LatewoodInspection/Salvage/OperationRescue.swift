@@ -8,6 +8,8 @@ import LatewoodFile
 /// keyspace exists and if it is followed by another operation, by the end of the damage, or by the
 /// edge of a block. (If the end of an operation was destroyed, other bytes follow its start.) A
 /// large value has its own checksum, which proves it.
+///
+/// In an encrypted file, nothing is found: a frame opens only whole.
 struct OperationRescue {
   enum Found {
     case operation(SalvagedOperation)
@@ -34,7 +36,7 @@ struct OperationRescue {
   ) throws(StorageError) {
     self.file = file
     self.keyspaces = keyspaces
-    end = gap.upperBound
+    end = file.codec.isEncrypted ? gap.lowerBound : gap.upperBound
     budget = HashBudget(searching: gap.upperBound - gap.lowerBound)
     position = gap.lowerBound
     // If the frame's own header survives, the first operation is right after it.

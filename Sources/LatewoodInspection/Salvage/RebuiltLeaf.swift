@@ -31,7 +31,10 @@ struct RebuiltLeaf {
   /// - Parameter transactions: the transactions of checkpoints that may have written it, the newest
   ///   last.
   init?(_ lost: SalvageTree.LostLeaf, transactions: [UInt64], in file: UnitReader) throws(StorageError) {
-    guard let count = Int(exactly: lost.entries), count > 0, count <= Int(UInt16.max) else { return nil }
+    // The checksum of an encrypted leaf covers bytes that cannot be made again.
+    guard !file.codec.isEncrypted, let count = Int(exactly: lost.entries), count > 0,
+      count <= Int(UInt16.max)
+    else { return nil }
     self.lost = lost
     self.file = file
     self.count = count

@@ -18,6 +18,9 @@ import LatewoodFile
 /// Later changes win, so a deleted key does not come back as long as the delete, or a later leaf
 /// without the key, survives.
 ///
+/// In an encrypted file, a frame of the log is opened whole or not at all, and a damaged leaf is
+/// not rebuilt from its checksum.
+///
 /// Memory: one node or value, one number for each damaged position, and one reference for each
 /// older leaf in a lost range.
 package struct Salvage {
@@ -31,16 +34,23 @@ package struct Salvage {
 
   private let state: State
   private let base: SalvageBase
+  /// Keeps the cipher of an encrypted file.
+  private let identity: SalvageIdentity
 
   /// Surveys the file.
   ///
-  /// - Parameter identity: the identity of the file; nil to read it from the header.
+  /// - Parameters:
+  ///   - identity: the identity of the file; nil to read it from the header.
+  ///   - key: the key of an encrypted file whose identity is read from the header.
   /// - Throws: `damaged` if the identity cannot be found, or nothing in the file matches it;
-  ///   `notADatabase`; `unsupported` if the file is encrypted; any error of the device.
-  package init(_ device: any Device, identity: SalvageIdentity? = nil) throws(StorageError) {
+  ///   `notADatabase`, `keyNeeded`, `wrongKey`, `notEncrypted`; any error of the device.
+  package init(
+    _ device: any Device, identity: SalvageIdentity? = nil, key: EncryptionKey? = nil
+  ) throws(StorageError) {
     let reader = try FileReader(device, badBlocks: .readAsZeros)
     let known: SalvageIdentity
-    if let identity { known = identity } else { known = try SalvageIdentity.find(in: reader) }
+    if let identity { known = identity } else { known = try SalvageIdentity.find(in: reader, key: key) }
+    self.identity = known
     let file = UnitReader(reader: reader, codec: known.codec)
     let survey = try SalvageSurvey(file)
     if survey.frames == 0, try !known.isConfirmed(by: reader) {
@@ -51,6 +61,9 @@ package struct Salvage {
       file: file, origin: known.origin, survey: survey,
       floor: max(survey.durableThrough, base.durableThrough))
   }
+
+  /// The ciphers of an encrypted file; nil for any other.
+  package var suite: CipherSuite? { identity.suite }
 
   /// Reads the entries whose full keys are from `low`, inclusive, to `high`, exclusive; nil means
   /// no bound.

@@ -16,55 +16,56 @@ package struct SalvageIdentity: Sendable, Equatable {
 
   package var codec: UnitCodec
   package var origin: Origin
+  /// The cipher of the codec.
+  private let cipher: FileCipher?
+  /// The ciphers of an encrypted file; nil for any other.
+  var suite: CipherSuite? { cipher?.suite }
 
   /// Creates an identity from the 16 bytes of a file id.
   package init(fileID: [UInt8], origin: Origin = .given) {
-    codec = fileID.withUnsafeBytes { UnitCodec(fileID: $0) }
-    self.origin = origin
+    self.init(codec: fileID.withUnsafeBytes { UnitCodec(fileID: $0) }, origin: origin)
   }
 
   /// Reads the id from the header of another file, a backup of the damaged one.
-  package init(headerOf device: any Device) throws(StorageError) {
-    let header = try Self.plain(FileReader(device))
+  ///
+  /// Throws `damaged`, errors of the key as `InspectedHeader`, and any error of the device.
+  ///
+  /// - Parameter key: the key of an encrypted backup.
+  package init(headerOf device: any Device, key: EncryptionKey? = nil) throws(StorageError) {
+    let reader = try FileReader(device)
+    let header = try InspectedHeader(reader, key: key)
     guard let whole = header.header else {
       throw StorageError.damaged(at: 0, "both copies of the file's header are damaged")
     }
-    self.init(codec: whole.codec, origin: .given)
+    self.init(codec: whole.codec, cipher: reader.cipher, origin: .given)
   }
 
-  private init(codec: UnitCodec, origin: Origin) {
+  private init(codec: UnitCodec, cipher: FileCipher? = nil, origin: Origin) {
     self.codec = codec
+    self.cipher = cipher
     self.origin = origin
+  }
+
+  package static func == (left: SalvageIdentity, right: SalvageIdentity) -> Bool {
+    left.codec == right.codec && left.origin == right.origin
   }
 
   /// Reads the id from the file: from an intact copy of its header, or from a damaged one if
   /// structures in the file confirm it.
   ///
-  /// Throws `damaged` if it cannot be found, `emptyFile`, `tooNew`, `unsupported` if the file is
-  /// encrypted, and any error of the device.
-  static func find(in reader: FileReader) throws(StorageError) -> SalvageIdentity {
-    let header = try plain(reader, needsMagic: false)
-    if let whole = header.header { return SalvageIdentity(codec: whole.codec, origin: .header) }
+  /// Throws `damaged` if it cannot be found, `emptyFile`, `tooNew`, errors of the key as
+  /// `InspectedHeader`, and any error of the device.
+  static func find(in reader: FileReader, key: EncryptionKey? = nil) throws(StorageError) -> SalvageIdentity {
+    let header = try InspectedHeader(reader, key: key, needsMagic: false)
+    if let whole = header.header {
+      return SalvageIdentity(codec: whole.codec, cipher: reader.cipher, origin: .header)
+    }
     for codec in header.unverifiedCodecs {
       let candidate = SalvageIdentity(codec: codec, origin: .damagedHeader)
       if try candidate.isConfirmed(by: reader) { return candidate }
     }
     throw StorageError(
       .damaged, "both copies of the file's header are destroyed, and with them the file id", offset: 0)
-  }
-
-  /// Returns the header of a file that is not encrypted.
-  private static func plain(
-    _ reader: FileReader, needsMagic: Bool = true
-  ) throws(StorageError) -> InspectedHeader {
-    do throws(StorageError) {
-      return try InspectedHeader(reader, key: nil, needsMagic: needsMagic)
-    } catch {
-      guard error.kind == .keyNeeded else { throw error }
-      throw StorageError(
-        .unsupported, "the file is encrypted, and a salvage reads only files that are not",
-        advice: "Restore a backup. Reads find what is not damaged; `latewood export` writes it out.")
-    }
   }
 
   /// Returns whether anything in the file matches a checksum of this file id.

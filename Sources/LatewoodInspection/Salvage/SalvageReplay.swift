@@ -103,11 +103,17 @@ struct SalvageReplay {
 
   private mutating func applyOpen(_ trust: SalvageTrust) throws(StorageError) {
     for payload in openPayloads {
-      var at = payload.lowerBound
-      while let operation = try SalvagedOperation(at: at, end: payload.upperBound, in: file.reader) {
+      do throws(StorageError) {
         // The frame's checksum also proves the values in it.
-        try apply(operation, trust)
-        at = operation.end
+        try SalvagedOperation.each(in: payload, of: file) { (operation) throws(StorageError) in
+          try apply(operation, trust)
+        }
+      } catch {
+        // Only the frames of encrypted files: this one was forged.
+        guard error.kind == .damaged else { throw error }
+        let frame = payload.lowerBound - UInt64(FrameHeader.length)..<payload.upperBound
+        damage.append(
+          SalvageReport.DamagedLog(range: frame, transactions: openTransaction...openTransaction))
       }
     }
     openPayloads = []

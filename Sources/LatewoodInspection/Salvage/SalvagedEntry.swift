@@ -32,11 +32,11 @@ struct SalvagedEntry {
     switch value {
     case .inline(let bytes): return bytes
     case .extent(let reference):
-      guard reference.isWithin(file.size),
-        let bytes = try file.reader.bytes(at: reference.offset, count: Int(reference.length))
-      else { return nil }
-      let sum = bytes.withUnsafeBytes { file.codec.sealExtent(at: reference.offset, $0) }
-      return sum == reference.checksum ? bytes : nil
+      guard reference.isWithin(file.size) else { return nil }
+      do throws(StorageError) { return try file.value(of: reference) } catch {
+        if error.kind == .damaged { return nil }
+        throw error
+      }
     }
   }
 }

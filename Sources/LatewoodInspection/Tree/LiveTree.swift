@@ -24,9 +24,10 @@ package struct LiveTree {
   package struct ExtentInfo {
     package let reference: ExtentReference
     package let keyspace: UInt32
+    /// The length in the file, in bytes: with the trailer in an encrypted file.
+    package let length: UInt64
 
     package var offset: UInt64 { reference.offset }
-    package var length: UInt64 { reference.length }
   }
 
   /// The share of one keyspace in the tree.
@@ -147,8 +148,8 @@ package struct LiveTree {
           Self.length(of: entry, at: index, in: node))
         keyspaces[keyspace, default: KeyspaceUsage()].entries &+= 1
       }
-      if entry.value.isExtent { take(entry.value, keyspace) }
-      if keyspace == 0 { try takeName(node.key(index).bytes, entry.value, reader.reader) }
+      if entry.value.isExtent { take(entry.value, keyspace, reader) }
+      if keyspace == 0 { try takeName(node.key(index).bytes, entry.value, reader) }
     }
   }
 
@@ -159,17 +160,17 @@ package struct LiveTree {
     return length + value + NodeLayout.headLength + NodeLayout.slotLength
   }
 
-  private mutating func take(_ value: BaseValue, _ keyspace: UInt32) {
-    let length = UInt64(value.length)
+  private mutating func take(_ value: BaseValue, _ keyspace: UInt32, _ reader: UnitReader) {
+    let length = UInt64(value.length) + UInt64(reader.codec.trailerLength)
     keyspaces[keyspace, default: KeyspaceUsage()].extents &+= 1
     keyspaces[keyspace, default: KeyspaceUsage()].extentBytes &+= length
     extentBytes &+= length
-    extents.append(ExtentInfo(reference: value.extent, keyspace: keyspace))
+    extents.append(ExtentInfo(reference: value.extent, keyspace: keyspace, length: length))
   }
 
   /// Notes a name in the catalog: by FORMAT.md, section 9, its key is `69`, then the number.
   private mutating func takeName(
-    _ key: [UInt8], _ value: BaseValue, _ reader: FileReader
+    _ key: [UInt8], _ value: BaseValue, _ reader: UnitReader
   ) throws(StorageError) {
     guard key.count == 9, key[4] == UInt8(ascii: "i"), value.length <= FileLayout.keyspaceNameLimit else {
       return
@@ -177,9 +178,11 @@ package struct LiveTree {
     let number = key[5...].bigEndian(UInt32.self)
     let bytes: [UInt8]
     if value.isExtent {
-      let (end, overflow) = value.extentOffset.addingReportingOverflow(UInt64(value.length))
-      guard !overflow, end <= reader.size, value.extentOffset >= FileLayout.logStart else { return }
-      bytes = try reader.bytes(value.extentOffset..<end)
+      do throws(StorageError) { bytes = try reader.value(of: value.extent) } catch {
+        // `valueFaults` has it.
+        if error.kind == .damaged { return }
+        throw error
+      }
     } else {
       bytes = Array(UnsafeRawBufferPointer(start: value.pointer, count: value.length))
     }

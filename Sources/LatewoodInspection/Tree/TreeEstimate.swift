@@ -69,7 +69,9 @@ package struct TreeEstimate {
       let entry = node.entry(index)
       let keyspace = low == high ? low : LiveTree.keyspace(of: node.key(index))
       if low != high { add(UInt64(LiveTree.length(of: entry, at: index, in: node)), to: keyspace) }
-      if entry.value.isExtent { add(UInt64(entry.value.length), to: keyspace) }
+      if entry.value.isExtent {
+        add(UInt64(entry.value.length) &+ UInt64(nodes.codec.trailerLength), to: keyspace)
+      }
     }
   }
 

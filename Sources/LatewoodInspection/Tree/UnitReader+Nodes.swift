@@ -35,6 +35,43 @@ extension UnitReader {
     return try soundNode(reference, level: nil)
   }
 
+  /// Returns the node that starts at `offset` according to its own header, in a file whose key is
+  /// missing; nil if there is none that matches its checksum.
+  package func lockedNode(at offset: UInt64) throws(StorageError) -> NodeReference? {
+    guard let reference = try reference(at: offset), Int(reference.length) >= NodeLayout.arrays else {
+      return nil
+    }
+    let isSound = try withBytes(at: offset, count: Int(reference.length)) { base in
+      codec.isSound(.node, at: offset, base, Int(reference.length))
+    }
+    return isSound == true ? reference : nil
+  }
+
+  /// Returns the bytes of a node that may be damaged, without the trailer of an encrypted one;
+  /// fewer at the end of the file. Nothing is proved.
+  func unprovenBytes(of reference: NodeReference) throws(StorageError) -> [UInt8] {
+    var bytes = try reader.some(at: reference.offset, count: Int(reference.length))
+    guard codec.isEncrypted, bytes.count == Int(reference.length), bytes.count > codec.trailerLength else {
+      return bytes
+    }
+    // A block that was destroyed is recognized by its zeros, so it stays as it is.
+    let block = 4096
+    let stored = bytes
+    bytes.withUnsafeMutableBytes { bytes in
+      guard let base = bytes.baseAddress else { return }
+      codec.decryptUnprovenNode(base, bytes.count)
+      var start = 0
+      while start < bytes.count {
+        let end = min(bytes.count, start + block - (Int(reference.offset % UInt64(block)) + start) % block)
+        if stored[start..<end].allSatisfy({ $0 == 0 }) {
+          (base + start).initializeMemory(as: UInt8.self, repeating: 0, count: end - start)
+        }
+        start = end
+      }
+    }
+    return bytes.dropLast(codec.trailerLength)
+  }
+
   /// Returns the reference that follows from the header of a node at `offset`; nil if the header is
   /// not valid.
   func reference(at offset: UInt64) throws(StorageError) -> NodeReference? {

@@ -3,7 +3,7 @@ import LatewoodStore
 extension OptionDescription {
   static let cipher = OptionDescription(
     name: "--cipher", value: "WORD", summary: "the ciphers; aes256 if not given",
-    choices: ["aes256", "chacha20"])
+    choices: CipherSuite.allCases.map(\.word))
   static let newFileKey = OptionDescription(
     name: "--new-file-key", summary: "also encrypt the file again, with a new key of its own")
 }
@@ -35,7 +35,8 @@ extension CommandDescription {
     guard let key = FileKey.current else {
       throw Failure.usage("encrypt needs a key", advice: "Add --password or --key-file FILE.")
     }
-    let suite: CipherSuite = try arguments.text(of: .cipher) == "chacha20" ? .chaCha20 : .aes256
+    let word = try arguments.text(of: .cipher)
+    let suite = CipherSuite.allCases.first { $0.word == word } ?? .aes256
     try FileKey.$current.withValue(nil) {
       try Database.open(
         path: try arguments.text(0), .openExisting, waiting: try arguments.lockTimeout(), suite: suite

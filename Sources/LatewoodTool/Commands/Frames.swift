@@ -11,6 +11,7 @@ extension CommandDescription {
       "Frames that the newest checkpoint holds are \"merged\": they may be gone in part or whole, where their "
         + "blocks were given back. Those of the log are proved by their checksums and by the chain from one to "
         + "the next. Only checkpoints have a time.",
+      "An encrypted file needs no key for this.",
       "--follow begins behind the log, unless --from says otherwise, and looks five times a second. It continues "
         + "after a compaction, which puts another file in the place of this one.",
     ],
@@ -38,7 +39,7 @@ extension CommandDescription {
     let from = try arguments.offset(of: .fromOffset)
     if arguments.has(.seconds), !arguments.has(.follow) { throw Failure.usage("--seconds is for --follow") }
     guard arguments.has(.follow) else {
-      let file = try InspectedFile.opened(arguments)
+      let file = try InspectedFile.opened(at: arguments.text(0), needsKey: false)
       defer { file.close() }
       return try list(file, from: from ?? 0, limit: limit, on: console)
     }

@@ -27,7 +27,7 @@ extension CommandDescription {
   ) { arguments, console in
     let length = try HexListing.length(arguments) ?? 256
     let offset = try arguments.offset(1)
-    let file = try InspectedFile.opened(arguments)
+    let file = try InspectedFile.opened(at: arguments.text(0), needsKey: false).refusingEncrypted()
     defer { file.close() }
     try HexListing.check(offset, in: file)
     try HexListing(file, offset..<min(file.size, offset + length)).show(on: console)

@@ -27,6 +27,7 @@ extension CommandDescription {
         + "`latewood size` and `latewood verify` read everything, and find what is unreadable elsewhere.",
       "`latewood inspect map` lists dead bytes by kind. The disk space that a compaction would free is an estimate: `latewood "
         + "size` reads everything, and gives a closer one and its reasons.",
+      "Without its key, only the sizes and numbers of an encrypted file are shown.",
       "Documents are stored in keyspaces with names such as documents/films, and import keeps notes for export "
         + "in the keyspace .imports. These are listed only with --all.",
     ],
@@ -36,6 +37,7 @@ extension CommandDescription {
     ],
     json: [
       #"{"path":"TEXT","formatVersion":NUMBER,"documentFormat":NUMBER or null,"#,
+      #"  "cipher":"aes256"|"chacha20" or null,"#,
       #"  "fileID":"HEX","created":"TIME","#,
       #"  "transaction":NUMBER,"checkpointTransaction":NUMBER,"#,
       #"  "checkpoints":NUMBER or null,"fileBytes":BYTES,"#,
@@ -54,9 +56,15 @@ extension CommandDescription {
       #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...],"#,
       #"  "advice":{"text":"TEXT","command":"TEXT"} or null}"#,
       "faults are the live data that cannot be read, so that every compaction fails.",
+      "Without the key of an encrypted file, members that need it are left out.",
     ]
   ) { arguments, console in
-    let info = try DatabaseInfo.of(arguments.text(0))
+    let path = try arguments.text(0)
+    let info: DatabaseInfo
+    do { info = try DatabaseInfo.of(path) } catch {
+      guard Failure(error).code == "keyNeeded" else { throw error }
+      return try LockedFile.of(path) { try $0.showInfo(on: console) }
+    }
     if console.printsJSON {
       try console.json { info.write(to: &$0) }
     } else {
@@ -174,6 +182,9 @@ struct DatabaseInfo {
         "format",
         "\(statistics.formatVersion), \(documentFormat.map { "of documents \($0), " } ?? "")created \(Timestamp.shown(microseconds: statistics.created)) UTC"
       ),
+    ]
+    if let suite = layout.suite { fields.append(("encryption", suite.shownName)) }
+    fields += [
       ("open for writing", layout.hasWriter ? "by a process, now" : "by nobody"),
       ("size", "\(Quantity.bytes(statistics.fileSize)), on disk \(Quantity.bytes(statistics.allocatedSize))"),
       ("live", Quantity.bytes(statistics.liveBytes)),
@@ -266,6 +277,7 @@ struct DatabaseInfo {
     writer.member("path", path)
     writer.member("formatVersion", statistics.formatVersion)
     writer.optional("documentFormat", documentFormat)
+    writer.optional("cipher", text: layout.suite?.word)
     writer.member("fileID", statistics.fileID)
     writer.member("created", Timestamp.exact(microseconds: statistics.created))
     writer.member("transaction", statistics.transaction)

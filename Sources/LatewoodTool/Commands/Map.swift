@@ -27,6 +27,7 @@ extension CommandDescription {
       "--from and --length show a part of the file in more detail.",
       "The drawing shows the same in more detail; pointing at a region shows its kind, keyspace and place. "
         + "It is a single file, and follows the light or dark setting of the browser.",
+      "Without its key, the map of an encrypted file has no keyspaces, and does not tell live from dead.",
       "It reads the file without a store, so it also works on a damaged one, and beside a writer. "
         + "Blocks that the disk cannot read are drawn as such.",
     ],
@@ -50,13 +51,15 @@ extension CommandDescription {
       #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...]}"#,
       "KIND is header, slot, node, extent, log, checkpoint, frame, deadNode,",
       "deadCommit, hole, skipped, reserved, damaged or unreadable. With --from or",
-      "--length, kinds and regions describe the part.",
+      "--length, kinds and regions describe the part. Without the key of an",
+      "encrypted file, lockedNode and lockedCommit are live or dead.",
     ],
     isInspection: true
   ) { arguments, console in
     let path = try arguments.text(0)
-    let file = try InspectedFile.opened(arguments, badBlocks: .readAsZeros)
+    let file = try InspectedFile.opened(at: path, needsKey: false, badBlocks: .readAsZeros)
     let whole = try FileMap(file)
+    let isLocked = file.isLocked
     file.close()
     let map = whole.part(try part(of: whole, arguments))
     let showsKeyspaces = try arguments.text(of: .mapBy) == "keyspace"
@@ -71,6 +74,10 @@ extension CommandDescription {
       try console.json { write(map, path, to: &$0) }
     } else {
       try print(map, path, showsKeyspaces, on: console)
+    }
+    if isLocked, !console.printsJSON {
+      try console.noteSentence(
+        "The file is encrypted. With its key, the map also shows live data. " + Failure.whatToDoWithoutKey)
     }
     try console.tell(map.faults, path: path)
     return map.faults.isEmpty ? .success : .no
@@ -127,7 +134,9 @@ extension CommandDescription {
     writer.member("fileBytes", map.size)
     writer.key("kinds")
     writer.beginDictionary()
-    for kind in Region.Kind.allCases { writer.member(kind.rawValue, totals[kind] ?? 0) }
+    for kind in Region.Kind.allCases where totals[kind] != nil || !kind.isLocked {
+      writer.member(kind.rawValue, totals[kind] ?? 0)
+    }
     writer.endDictionary()
     writer.list("keyspaces", map.tree.keyspaces.sorted(by: { $0.key < $1.key })) { writer, item in
       let (number, facts) = item

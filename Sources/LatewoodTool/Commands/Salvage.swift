@@ -31,6 +31,8 @@ extension CommandDescription {
         + "beginning of its key was destroyed, that is inferred from the keys around it.",
       "If one block of 4 KiB is destroyed, only the entries that had a byte in it are lost. The exception "
         + "is a leaf whose header was in that block, if nothing else tells how its keys begin.",
+      "An encrypted file needs its key, which also encrypts the new database. Damaged parts of its log are not "
+        + "searched for single entries, because each commit opens only whole.",
       "The exit code is 0 if the newest state was saved whole, and 1 if part of it is lost, older or "
         + "unproven; then the report says between which keys. Try a backup first, if there is one.",
       "If the file holds documents, they come along; where the loss left faults between them, the report says so. "
@@ -99,7 +101,7 @@ extension CommandDescription {
     return try Failure.amending {
       let device = try FileVolume().open(path, .readOnly)
       defer { device.close() }
-      return try SalvageIdentity(headerOf: device)
+      return try SalvageIdentity(headerOf: device, key: FileKey.current)
     } by: {
       $0.path = path
     }

@@ -23,6 +23,8 @@ extension CommandDescription {
         + "and reads every blob. With --deep it decodes every document too, compares the blobs that it names "
         + "with those that are counted for it, checks the form of every tree of revisions, and follows every "
         + "entry of a feed back to its document. Each fault names the part that it affects.",
+      "Without its key, only the bytes of an encrypted file are checked: the checksums of header, slots, log and "
+        + "nodes. That finds damage by a disk, but no changes on purpose, and does not name lost keys.",
     ],
     examples: [
       ExampleDescription(
@@ -40,12 +42,17 @@ extension CommandDescription {
       #"    "missingBlobs":NUMBER,"#,
       #"    "faults":[{"collection":"NAME","id":"ID","revision":"REV","#,
       #"      "sequence":NUMBER,"blob":"HEX","what":"TEXT"}, ...]}},"#,
-      #"the last member only if there are documents; a fault has the known members"#,
+      #"the last member only if there are documents; a fault has the known members."#,
+      #"Without the key of an encrypted file, "locked":true takes the place of"#,
+      #""entries", "extents" and "documents"."#,
     ]
   ) { arguments, console in
     let start = MonotonicClock.nanoseconds
     let (report, documents): (VerifyReport, DocumentVerification?)
     do { (report, documents) = try check(arguments, on: console) } catch {
+      if Failure(error).code == "keyNeeded" {
+        return try LockedFile.of(arguments.text(0)) { try $0.showVerification(on: console) }
+      }
       if Failure(error).exitCode == .damaged, !console.printsJSON {
         try DamageReport(unopenable: arguments.text(0))?.show(on: console)
       }

@@ -9,6 +9,8 @@ import LatewoodStore
 /// slots, log, and some nodes of the tree. The amount read does not depend on the size of the file.
 struct FileLayoutFacts {
   let databaseID: String
+  /// The ciphers of an encrypted file; nil for any other.
+  let suite: CipherSuite?
   let hasWriter: Bool
   let durableThrough: UInt64
   let logEnd: UInt64
@@ -39,10 +41,8 @@ struct FileLayoutFacts {
     let (used, overflow) = (fixedBytes &+ logBytes).addingReportingOverflow(root?.liveBytes ?? 0)
     deadBytes = overflow ? 0 : file.size - min(file.size, used)
     unsearched = file.log.unsearched
-    let id = file.header.header?.databaseID
-    databaseID = [id?.first ?? 0, id?.last ?? 0].map { half in
-      Hex.encode((0..<8).map { UInt8(truncatingIfNeeded: half >> UInt64(8 * $0)) })
-    }.joined()
+    databaseID = file.databaseID
+    suite = file.suite
     durableThrough = min(file.log.durableThrough, file.size)
     logEnd = min(file.log.end.offset, file.size)
     newestCommit = file.log.newestTransaction

@@ -17,14 +17,14 @@ struct FrameFollower {
     self.path = path
     position = from
     remaining = limit
-    let file = try InspectedFile.opened(at: path).refusingEncrypted()
+    let file = try InspectedFile.opened(at: path, needsKey: false)
     fileID = Self.id(of: file)
     if position == nil { position = file.log.end.offset }
     file.close()
   }
 
   mutating func poll() throws -> [FrameWalk.Step] {
-    let file = try InspectedFile.opened(at: path).refusingEncrypted()
+    let file = try InspectedFile.opened(at: path, needsKey: false)
     defer { file.close() }
     if Self.id(of: file) != fileID {
       fileID = Self.id(of: file)

@@ -8,20 +8,24 @@ extension InspectedFile {
   static func opened(
     _ arguments: Arguments, badBlocks: FileReader.BadBlocks = .fail
   ) throws -> InspectedFile {
-    try opened(at: arguments.text(0), badBlocks: badBlocks).refusingEncrypted()
+    try opened(at: arguments.text(0), badBlocks: badBlocks)
   }
 
+  /// - Parameter needsKey: whether to refuse an encrypted file without its key.
   static func opened(
-    at path: String, on volume: any Volume = FileVolume(), badBlocks: FileReader.BadBlocks = .fail
+    at path: String, on volume: any Volume = FileVolume(), needsKey: Bool = true,
+    badBlocks: FileReader.BadBlocks = .fail
   ) throws -> InspectedFile {
     try Failure.amending {
-      try InspectedFile(path: path, on: volume, key: FileKey.current, badBlocks: badBlocks)
+      try InspectedFile(
+        path: path, on: volume, key: FileKey.current, needsKey: needsKey, badBlocks: badBlocks)
     } by: { failure in
       failure.advice =
         switch failure.code {
         case "notFound": "Check the path."
         case "notADatabase": "Only files that Latewood wrote can be looked into."
         case "emptyFile": "Remove the file to start a new database at this path."
+        case "keyNeeded": Failure.whatToDoWithoutKey
         default: ""
         }
     }
@@ -29,13 +33,16 @@ extension InspectedFile {
 }
 
 extension InspectedFile {
-  /// Returns this file. Throws if it is encrypted, for commands that show its bytes or operations.
+  /// Returns this file. Throws if it is encrypted, for commands that show bytes or operations where
+  /// they are in the file.
   func refusingEncrypted() throws(Failure) -> InspectedFile {
-    guard header.header?.suite != nil else { return self }
+    guard suite != nil else { return self }
     throw Failure(
       .cannotOpen, code: "unsupported",
       "the file is encrypted, and this command reads only files that are not",
-      advice: "`latewood info`, `latewood size` and `latewood verify` read encrypted files.", path: path)
+      advice:
+        "`latewood inspect frames`, `latewood inspect map` and `latewood inspect tree` read encrypted files.",
+      path: path)
   }
 }
 

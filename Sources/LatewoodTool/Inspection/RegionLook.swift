@@ -24,6 +24,13 @@ extension Region.Kind {
     case .extent:
       RegionLook(
         letter: "V", words: "live values (extents)", terminalColour: 33, light: "#2f74b5", dark: "#5aa5ea")
+    case .lockedNode:
+      RegionLook(
+        letter: "#", words: "nodes, live or dead", terminalColour: 108, light: "#72ae85", dark: "#4c9069")
+    case .lockedCommit:
+      RegionLook(
+        letter: "=", words: "merged log, perhaps with live values", terminalColour: 110, light: "#93aecd",
+        dark: "#5d7fa6")
     case .log:
       RegionLook(
         letter: "L", words: "log, not merged yet", terminalColour: 208, light: "#d98a1f", dark: "#f0ad4e")

@@ -79,12 +79,15 @@ struct SalvageRun {
     let catalog = SalvagedCatalog()
     let salvage: Salvage
     do throws(StorageError) {
-      salvage = try Salvage(source, identity: identity)
+      salvage = try Salvage(source, identity: identity, key: FileKey.current)
       report = try salvage.run(from: [], to: SalvagedCatalog.end, keyspaces: nil, into: catalog)
     } catch { throw Self.failure(error, path, isGiven: identity != nil) }
     catalog.read(report)
     var options = Store.Options()
     options.compaction = .manual
+    // What was encrypted stays so.
+    options.setKey()
+    options.cipherSuite = salvage.suite ?? options.cipherSuite
     let store = try Store.open(at: unfinished, mode: .createNew, options: options)
     do {
       let target = try SalvageTarget(store, catalog) { done, total in
