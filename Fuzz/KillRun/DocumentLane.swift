@@ -126,7 +126,9 @@ struct DocumentLane {
     withExtendedLifetime(handle) {}
   }
 
-  /// Builds the full-text index if it is not there, and drops it now and then.
+  /// Builds the full-text index before the third of 64 batches, and drops it before the first. The
+  /// other calls would build an index again that was emptied as damaged, and must find nothing to
+  /// do: see `hasIndex`.
   private func changeIndex(of store: DocumentStore, _ collection: CollectionHandle) throws {
     switch last % 64 {
     case 0: _ = try store.dropIndex("words", in: collection)
@@ -135,6 +137,10 @@ struct DocumentLane {
     default: break
     }
   }
+
+  /// Whether the full-text index has been built, and not yet been dropped, after the last batch and
+  /// before the next one.
+  private var hasIndex: Bool { (3..<63).contains(last % 64) }
 
   static func collection(of store: DocumentStore) throws -> CollectionHandle {
     guard let found = try store.collection(CollectionHandle.defaultName) else {
@@ -159,6 +165,8 @@ struct DocumentLane {
     if let difference = try model.difference(to: store.reads(Self.collection(of: store))) {
       return difference
     }
+    let index = try store.reads(Self.collection(of: store)).textIndexList().first
+    if hasIndex, index?.isReady != true { return "the full-text index is not ready after batch \(last)" }
     for (id, document) in model.documents {
       for (revision, digest) in document.blobs where document.live[revision] != nil {
         if try store.blob(digest) == nil { return "the blob of \(id) is missing" }

@@ -11,6 +11,7 @@ import Synchronization
 ///             the batch number determines the model
 /// readers     single documents, checked against batches acknowledged before and begun after;
 ///             whole states; the feed
+/// texts       documents with a full-text index, checked like the others
 /// holders     a snapshot, kept for up to two minutes, checked completely before and after
 /// compactor   explicit compactions beside automatic ones; occasionally a sweep and a verification
 /// ```
@@ -29,6 +30,7 @@ final class SoakRun: Sendable {
   private let database: DocumentStore
   private let collections: [CollectionHandle]
   private let brief: CollectionHandle
+  private let texts: SoakTexts
   private let isOver = Atomic<Bool>(false)
   private let running = Atomic<Int>(0)
   private let failure = Guarded<String?>(nil)
@@ -50,12 +52,14 @@ final class SoakRun: Sendable {
     self.database = database
     collections = try (0..<Self.writers).map { try database.createCollection(SoakWorkload.collection($0)) }
     brief = try database.createCollection(SoakWorkload.brief)
+    texts = try SoakTexts(database)
   }
 
   // MARK: Control
 
   func start() {
     for number in 0..<Self.writers { run("writer \(number)") { try self.write(number) } }
+    run("texts") { while self.goesOn { try self.texts.write() } }
     for number in 0..<Self.readers { run("reader \(number)") { try self.read(number) } }
     for number in 0..<Self.holders { run("holder \(number)") { try self.hold(number) } }
     run("compactor") { try self.compact() }
@@ -250,6 +254,7 @@ final class SoakRun: Sendable {
       }
       if deeply { try checkBlobs(expected) }
     }
+    if others == nil { try texts.check(snapshot) }
     counts.withLock { $0.states += 1 }
   }
 
