@@ -51,6 +51,7 @@ STEPS = {
     "LatewoodTree": [r"^LatewoodTreeTests\.|^LatewoodFormatTests\.", STORE],
     "LatewoodStore": [STORE],
     "LatewoodFleece": [r"^LatewoodFleeceTests\."],
+    "LatewoodText": [r"^LatewoodTextTests\.", r"^LatewoodDocumentsTests\."],
     "LatewoodQuery": [r"^LatewoodQueryTests\.", r"^LatewoodDocumentsTests\.|^LatewoodTests\."],
     "LatewoodDocuments": [r"^LatewoodDocumentsTests\."],
     "Latewood": [r"^LatewoodTests\."],

@@ -222,7 +222,7 @@ import Testing
     let first = try #require(try await live.next())
     #expect(shown(first).count == 2)
     try store.saveJSON("film 7", #"{"title":"sky sky sky"}"#, in: collection)
-    let update = try #require(try await live.next())
+    let update = try #require(try await live.update())
     #expect(shown(update).first == "film 7")
     let inserted = update.changes?.filter { !$0.isRemoval }.map(\.row.value)
     #expect(inserted?.first == "film 7")
@@ -255,12 +255,12 @@ import Testing
     #expect(made.withLock { $0.sorted() } == films(0, 1, 2, 4))
     // Words of a document that is not found change all scores, but no document is made again.
     try store.saveJSON("film 8", #"{"title":"Nothing at all"}"#, in: collection)
-    let second = try #require(try await live.next())
+    let second = try #require(try await live.update())
     #expect(try scores(second) == wanted() && second.changes?.count == 8)
     #expect(made.withLock { $0.count } == 4)
     // Other members of a found document change it alone.
     try store.saveJSON("film 4", #"{"title":"Sky","plot":"A sky over the sea","year":1}"#, in: collection)
-    let third = try #require(try await live.next())
+    let third = try #require(try await live.update())
     #expect(try scores(third) == wanted())
     #expect(third.changes?.map(\.row.id) == ["film 4", "film 4"])
     #expect(made.withLock { $0.count } == 5)
@@ -271,10 +271,10 @@ import Testing
     try store.dropIndex("text", in: collection)
     try store.createIndex("text", fullText: TextDefinition("title", "plot"), in: collection)
     try store.saveJSON("film 8", #"{"title":"Nothing at all","year":2}"#, in: collection)
-    #expect(try await live.next().map(scores) == wanted())
+    #expect(try await live.update().map(scores) == wanted())
     try store.dropIndex("text", in: collection)
     try store.saveJSON("film 8", #"{"title":"Nothing at all","year":3}"#, in: collection)
-    await #expect(throws: DatabaseError.self) { _ = try await live.next() }
+    await #expect(throws: DatabaseError.self) { _ = try await live.update() }
   }
 
   @Test func `with and without the index, random requests find the same`() throws {
