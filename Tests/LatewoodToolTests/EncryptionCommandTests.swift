@@ -75,6 +75,13 @@ import Testing
     let found = run("find", "@", #"{"city":"Lima"}"#, "--key-file", key)
     #expect(found.code == .success && found.output.contains("Lima"), "\(found)")
     #expect(run("find", "@", #"{"city":"Lima"}"#).code == .cannotOpen)
+    let copy = directory.file("copy")
+    let refused = run("replicate", "@", copy, "--create")
+    #expect(refused.code == .cannotOpen && refused.error.contains("no key was given"), "\(refused.error)")
+    let replicated = run("replicate", "@", copy, "--create", "--key-file", key)
+    #expect(replicated.code == .success, "\(replicated.error)")
+    #expect(run("find", copy, #"{"city":"Lima"}"#, "--key-file", key).output.contains("Lima"))
+    #expect(run("find", copy, #"{"city":"Lima"}"#).code == .cannotOpen)
   }
 
   @Test func `info, verify, frames and map read a file without its key, and do not tell its content`() throws

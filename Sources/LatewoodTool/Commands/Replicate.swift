@@ -37,6 +37,8 @@ extension CommandDescription {
         + "attachments. Both sides store how far the replication has come, so the next run, or a run after an "
         + "interruption, transfers only new revisions. To replicate in both directions, run the command twice, with "
         + "the sides exchanged.",
+      "--key-file and --password give the key of the files on both sides; a file that --create makes is encrypted with it. "
+        + "A server gets the documents decrypted.",
       "A file can be open for writing in one process at a time: close the app first. Without --credentials, "
         + "the variable LATEWOOD_CREDENTIALS is used. Credentials in a URL are refused, because every user of "
         + "the machine could see them. http:// sends documents and passwords unencrypted, and this command has no "

@@ -159,7 +159,7 @@ extension FileKey {
 
 extension CommandDescription {
   /// Whether the command opens a database, which may be encrypted.
-  var takesKey: Bool { databaseOperand != nil }
+  var takesKey: Bool { databaseOperand != nil || name == Self.replicate.name }
 
   /// Returns the key for the databases of the command; nil without an option for it.
   func key(_ arguments: Arguments, _ console: Console) throws -> EncryptionKey? {
@@ -168,6 +168,10 @@ extension CommandDescription {
     if [Self.put.name, Self.importing.name].contains(name) {
       // These create a database where there is none.
       isNew = try !Store.exists(at: arguments.text(0))
+    }
+    if name == Self.replicate.name, arguments.has(.create) {
+      let target = try arguments.text(1)
+      isNew = try !ReplicationRun.isURL(target) && !Store.exists(at: target)
     }
     return try FileKey.given(arguments, isNew: isNew, console)
   }

@@ -119,6 +119,11 @@ struct ReplicationRun {
 }
 
 extension ReplicationRun {
+  /// Whether a side is the URL of a server, and not the path of a file.
+  static func isURL(_ side: String) -> Bool {
+    side.utf8.starts(with: "http://".utf8) || side.utf8.starts(with: "https://".utf8)
+  }
+
   /// One side: a collection of a file, or a database of a server.
   enum Side: Sendable {
     case file(DocumentDatabase, collection: String)
@@ -134,7 +139,7 @@ extension ReplicationRun {
       _ arguments: Arguments, _ console: Console, _ index: Int, _ collection: String?, _ mode: Store.OpenMode
     ) throws -> Side {
       let text = try arguments.text(index)
-      guard text.utf8.starts(with: "http://".utf8) || text.utf8.starts(with: "https://".utf8) else {
+      guard ReplicationRun.isURL(text) else {
         let database = try DocumentDatabase.open(path: text, mode, waiting: try arguments.lockTimeout())
         do { return .file(database, collection: try collection ?? database.usualCollectionName()) } catch {
           do throws(DatabaseError) { try database.store.close() } catch {}
