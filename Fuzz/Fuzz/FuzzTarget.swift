@@ -36,6 +36,7 @@ enum FuzzTargets {
       ("arguments", ArgumentsTarget.self), ("selector", SelectorTarget.self), ("sql", SQLTarget.self),
       ("http", HTTPMessageTarget.self), ("multipart", MultipartTarget.self),
       ("couchdb", CouchDBTarget.self), ("words", WordsTarget.self),
+      ("texts", TextsTarget.self),
     ]
   }
 
