@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `later changes replace earlier ones document by document`() {
+  @Test func `later changes replace earlier ones document by document`() throws {
     var random = SeededRandom(seed: SeededRandom.seed(92))
     for _ in 0..<300 {
       let fieldCount = Int.random(in: 1...2, using: &random)
@@ -68,7 +68,7 @@ import Testing
         let next = changes(fieldCount, &random)
         for number in next.removed { all[number] = nil }
         for (index, number) in next.postings.numbers.enumerated() {
-          all[number] = Array(next.postings.places(at: index))
+          all[number] = try next.postings.places(at: index)
         }
         sum.add(next)
         counts = counts + next.counts
@@ -123,6 +123,96 @@ import Testing
     #expect(hadPostings)
   }
 
+  @Test(arguments: [1, 40, 500]) func `a merge proceeds in parts, between which documents change`(
+    _ budget: Int
+  ) throws {
+    let space = MemorySpace()
+    let words = ZipfWords(count: 300)
+    var random = SeededRandom(seed: SeededRandom.seed(96))
+    var model = TextIndexModel(fieldCount: 2, options: TextOptions())
+    func change(_ number: UInt8, _ merging: TextIndexWriter.Merging) throws {
+      var writer = try TextIndexWriter(space, fieldCount: 2, options: TextOptions())
+      let texts = number % 5 == 4 ? nil : [[words.text(20, &random)], [words.text(3, &random)]]
+      try writer.change([number], from: model.documents[[number]]?.texts, to: texts)
+      model.set(texts, for: [number])
+      try writer.finish(merging)
+    }
+    func expectSound() throws {
+      var check = try TextIndexCheck(space, fieldCount: 2, options: TextOptions())
+      for (id, document) in model.documents { try check.check(id, document.texts) }
+      #expect(try check.finish() == [], "\(random.replay)")
+      let reader = try TextIndexReader(space, fieldCount: 2)
+      for (term, count) in model.terms {
+        #expect(try reader.frequencies(of: term).documents == count, "\(random.replay)")
+      }
+    }
+    for number: UInt8 in 0..<10 where number % 5 != 4 { try change(number, .never) }
+    #expect(try RecentSegments.read(from: space).segments.count == 8)
+    var parts = 0
+    while try RecentSegments.read(from: space).isMerging || parts == 0 {
+      var writer = try TextIndexWriter(space, fieldCount: 2, options: TextOptions())
+      try writer.mergeRecent(budget)
+      parts += 1
+      guard parts % 23 == 1 else { continue }
+      try expectSound()
+      try change(UInt8(5 * random.below(5)), .later)
+      try expectSound()
+    }
+    #expect(parts > 1)
+    // What was changed during the merge is left to the next one.
+    #expect(try !RecentSegments.read(from: space).isEmpty)
+    try expectSound()
+    var writer = try TextIndexWriter(space, fieldCount: 2, options: TextOptions())
+    try writer.mergeRecent()
+    #expect(space.entries.allSatisfy { $0.key[0] != UInt8(ascii: "r") })
+    try expectSound()
+  }
+
+  @Test(arguments: [false, true]) func `insertions are encoded as other changes are`(
+    _ hasOthers: Bool
+  ) throws {
+    var random = SeededRandom(seed: SeededRandom.seed(97))
+    for _ in 0..<40 {
+      var pending = PendingPostings()
+      var number: UInt64 = 0
+      for _ in 0..<30 {
+        let isAgain = hasOthers && number > 0 && random.below(4) == 0
+        if !isAgain { number += UInt64([1, 1, 3, 200, 1 << 40].randomElement(using: &random) ?? 1) }
+        pending.begin(number)
+        var position = 0
+        for _ in 0..<random.below(8) {
+          position += 1 + random.below([1, 5, 300, 1 << 20].randomElement(using: &random) ?? 1)
+          let term = [UInt8](repeating: 97, count: 1 + random.below(4))
+          let isOld = hasOthers && random.below(6) == 0
+          pending.add(term.withUnsafeBufferPointer { pending.number(of: $0) }, position, isOld: isOld)
+        }
+      }
+      let (space, other) = (MemorySpace(), MemorySpace())
+      var writer = SegmentWriter(1, space)
+      try pending.write(to: &writer, fieldCount: 1)
+      var otherWriter = SegmentWriter(1, other)
+      try pending.forEachTerm(fieldCount: 1) { try otherWriter.append($0, $1) }
+      #expect(try writer.finish() == otherWriter.finish())
+      #expect(space.entries.map(\.value) == other.entries.map(\.value), "\(random.replay)")
+    }
+  }
+
+  @Test func `changes of many documents with a term are merged a part at a time`() throws {
+    let space = MemorySpace()
+    for segment: UInt8 in 0..<3 {
+      var writer = try TextIndexWriter(space, fieldCount: 1, options: TextOptions())
+      for number: UInt8 in 0..<100 { try writer.change([segment, number], from: nil, to: [["a b"]]) }
+      try writer.finish(.never)
+    }
+    let numbers = try RecentSegments.read(from: space).segments.map(\.number)
+    var merger = try SegmentMerger(numbers, in: space, from: [], fieldCount: 1)
+    var found: [String] = []
+    while let term = try merger.next(limit: 150, withPlaces: true) {
+      found.append("\(String(decoding: term, as: UTF8.self)) \(merger.changes.postings.count)")
+    }
+    #expect(found == ["a 200", "a 100", "b 200", "b 100"])
+  }
+
   @Test func `places of a document are read without those before it`() throws {
     var random = SeededRandom(seed: SeededRandom.seed(95))
     for round in 0..<60 {
@@ -141,8 +231,11 @@ import Testing
       var (read, places) = try PostingBlock.readLazily([97], 100, from: space, fieldCount: fieldCount)
       #expect(read.numbers == postings.numbers && read.frequencies == postings.frequencies)
       for index in 0..<100 where Bool.random(using: &random) {
-        #expect(try places.places(at: index, of: read) == postings.places(at: index), "\(random.replay)")
-        #expect(try places.places(at: index, of: read) == postings.places(at: index), "\(random.replay)")
+        for _ in 0..<2 {
+          var found: [Int] = []
+          try places.read(at: index, of: read, to: &found)
+          #expect(try found == postings.places(at: index), "\(random.replay)")
+        }
       }
     }
   }

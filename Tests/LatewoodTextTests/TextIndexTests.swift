@@ -24,6 +24,7 @@ import Testing
     var random = SeededRandom(seed: SeededRandom.seed(UInt64(number)))
     var limits = TextIndexTests.someLimits[number % 5]
     limits.recentLength = [4 << 20, 0, 700][number % 3]
+    limits.mergeLength = [64 << 10, 1, 150][number % 5 % 3]
     limits.directCount = number % 4 == 3 ? 40 : 100_000
     let fieldCount = [1, 2, 3][number % 3]
     let weights = (0..<fieldCount).map { _ in Double.random(in: 0...5, using: &random) }

@@ -54,7 +54,7 @@ def number_of_key(data):
 
 class Definition:
     def __init__(self, data):
-        need(data[0] == 1 and data[1] < 2, "a definition of an unknown form")
+        need(data[0] == 1 and data[1] < 3, "a definition of an unknown form")
         source = Numbers(data)
         source.at = 2
         self.number, self.unicode, self.stemmers = source.next(), source.text(), source.next()
@@ -68,11 +68,11 @@ class Definition:
             need(0 <= weight <= 1e6, "a weight that is none")
             self.fields.append(source.text())
         need(1 <= len(self.fields) <= 64, "no fields, or too many")
-        self.is_ready, self.through = bool(data[1]), data[source.at:]
-        need(not self.is_ready or not self.through, "a definition is too long")
+        self.is_ready, self.has_all, self.through = data[1] == 1, data[1] > 0, data[source.at:]
+        need(not self.has_all or not self.through, "a definition is too long")
 
     def includes(self, identity):
-        return self.is_ready or identity <= self.through
+        return self.has_all or identity <= self.through
 
     def texts(self, body, path):
         """Follows a path of plain names."""
@@ -154,7 +154,8 @@ class Words:
         if b"r" not in self.entries:
             return
         source, previous = Numbers(self.take(b"r")), 0
-        following = source.next()
+        following, merged = source.next(), source.next()
+        need(merged < following, "a merge of segments that do not exist")
         self.segment_count = source.next()
         for _ in range(self.segment_count):
             number, length = source.next(), source.next()

@@ -16,7 +16,9 @@ struct CollectionText: DefinedData, Sendable {
   /// Whether its words are made by the rules of this program.
   var isCurrent: Bool { record.rules == .current }
   /// Whether queries may use it.
-  var isReady: Bool { record.builtThrough == nil && isCurrent }
+  var isReady: Bool { isComplete && isCurrent }
+  /// Whether it is built.
+  var isComplete: Bool { record.progress == .complete }
 
   /// The reason why it is not used, and what to do; nil if it can be used or is being built.
   var problem: String? {
@@ -27,7 +29,7 @@ struct CollectionText: DefinedData, Sendable {
 
   /// Whether the build has processed a document.
   func includes(_ id: String) -> Bool {
-    guard let last = record.builtThrough else { return true }
+    guard case .through(let last) = record.progress else { return true }
     return !last.utf8.lexicographicallyPrecedes(id.utf8)
   }
 

@@ -38,24 +38,52 @@ final class TextIndexBatch {
     if let count = writer?.pendingCount, count >= TextIndexBatch.pendingLimit { try finish() }
   }
 
-  /// Makes all changes.
-  func finish() throws {
-    guard let changed = writer.take() else { return try refuseAfterFailure() }
-    try finish(changed, isComplete: false)
+  /// Makes all changes. Those of an index that is being built become recent segments, which the
+  /// build merges.
+  func finish() throws { try finish(text.isComplete ? .whenLong : .later, isDirect: false) }
+
+  /// Makes all changes of a step of a build.
+  ///
+  /// - Parameter isLast: whether all documents are in the index.
+  /// - Returns: whether changes are left that have to be merged.
+  func finishStep(isLast: Bool) throws -> Bool {
+    try finish(.never, isDirect: isLast)
+    let writer = try newWriter()
+    return writer.recentCount > 0
   }
 
-  /// Makes all changes at the end of a build, also those that are still apart from the words.
-  func complete() throws { try finish(try writer.take() ?? newWriter(), isComplete: true) }
+  private func finish(_ merging: TextIndexWriter.Merging, isDirect: Bool) throws {
+    guard let changed = writer.take() else { return try refuseAfterFailure() }
+    try change(changed) { try $0.finish(merging, isDirect: isDirect) }
+  }
 
-  private func finish(_ writer: consuming TextIndexWriter, isComplete: Bool) throws {
+  private func change(
+    _ writer: consuming TextIndexWriter, _ body: (inout TextIndexWriter) throws -> Void
+  ) throws {
     try refuseAfterFailure()
-    do {
-      try writer.finish()
-      if isComplete { try writer.mergeRecent() }
-    } catch {
+    do { try body(&writer) } catch {
       failure = error
       throw error
     }
+  }
+
+  /// Performs a part of the merge of a build, after ``finish()``.
+  ///
+  /// - Parameters:
+  ///   - count: the number of segments with which a merge begins.
+  ///   - length: the length of the changes with which the part ends, in bytes.
+  /// - Returns: whether the merge has to continue; nil if there is nothing to merge. What others
+  ///   add during a merge is not a part of it.
+  func merge(from count: Int, length: Int) throws -> Bool? {
+    try finish()
+    var isMerging: Bool?
+    let writer = try newWriter()
+    guard writer.isMerging || writer.recentCount >= count else { return nil }
+    try change(writer) { (writer) in
+      try writer.mergeRecent(length)
+      isMerging = writer.isMerging
+    }
+    return isMerging
   }
 
   private func refuseAfterFailure() throws {

@@ -13,6 +13,7 @@ struct TextIndexRecord: DefinitionRecord, Equatable {
   /// On disk: never renumbered.
   private enum Flag {
     static let ready: UInt8 = 1
+    static let merging: UInt8 = 2
   }
 
   /// The rules by which the words of the index were made. An index with other rules than this
@@ -32,22 +33,36 @@ struct TextIndexRecord: DefinitionRecord, Equatable {
   /// A number that distinguishes the words of the index from the words of an earlier one with the
   /// same name.
   let number: UInt64
-  /// The last document that the build has processed; nil if the index is ready. Later documents are
-  /// not in the index.
-  var builtThrough: String?
+  var progress: Progress
+
+  /// The progress of a build.
+  enum Progress: Equatable {
+    /// The last document that the build has processed, which is empty if there is none. Later
+    /// documents are not in the index.
+    case through(String)
+    /// All documents are in the index, many of them in recent segments.
+    case merging
+    case complete
+  }
 
   /// The name of the keyspace of its words.
   func wordsName(of collection: String) -> String { "words/\(collection)/\(number)" }
 
-  init(_ definition: TextDefinition, _ rules: Rules = .current, number: UInt64, builtThrough: String?) {
+  init(_ definition: TextDefinition, _ rules: Rules = .current, number: UInt64, _ progress: Progress) {
     self.definition = definition
     self.rules = rules
     self.number = number
-    self.builtThrough = builtThrough
+    self.progress = progress
   }
 
   func encoded() -> [UInt8] {
-    var bytes = [TextIndexRecord.format, builtThrough == nil ? Flag.ready : 0]
+    let flags =
+      switch progress {
+      case .through: UInt8(0)
+      case .merging: Flag.merging
+      case .complete: Flag.ready
+      }
+    var bytes = [TextIndexRecord.format, flags]
     bytes.append(varint: number)
     bytes.append(text: rules.unicode)
     bytes.append(varint: rules.stemmers)
@@ -61,7 +76,7 @@ struct TextIndexRecord: DefinitionRecord, Equatable {
       bytes.append(bigEndian: field.weight.bitPattern)
       bytes.append(text: field.path.text)
     }
-    if let builtThrough { bytes += builtThrough.utf8 }
+    if case .through(let last) = progress { bytes += last.utf8 }
     return bytes
   }
 
@@ -74,7 +89,9 @@ struct TextIndexRecord: DefinitionRecord, Equatable {
       throw DatabaseError(.tooNew, "the definition of a full-text index has the format \(format)")
     }
     let flags = try source.byte()
-    guard flags & ~Flag.ready == 0 else { throw source.damaged("its flags are \(flags)") }
+    guard [0, Flag.ready, Flag.merging].contains(flags) else {
+      throw source.damaged("its flags are \(flags)")
+    }
     number = try source.varint()
     rules = Rules(unicode: try source.text(), stemmers: try source.varint())
     let options = try TextIndexRecord.options(&source)
@@ -89,9 +106,12 @@ struct TextIndexRecord: DefinitionRecord, Equatable {
     do throws(QueryError) { definition = try TextDefinition(fields, options) } catch {
       throw source.damaged(error.description)
     }
-    let isReady = flags & Flag.ready != 0
-    guard !isReady || source.isAtEnd else { throw source.damaged("it is too long") }
-    builtThrough = isReady ? nil : String(decoding: source.rest(), as: UTF8.self)
+    guard flags == 0 || source.isAtEnd else { throw source.damaged("it is too long") }
+    switch flags {
+    case Flag.ready: progress = .complete
+    case Flag.merging: progress = .merging
+    default: progress = .through(String(decoding: source.rest(), as: UTF8.self))
+    }
   }
 
   private static func options(_ source: inout UntrustedBytes) throws(DatabaseError) -> TextOptions {

@@ -10,9 +10,13 @@ struct TextIndexBuild: StepwiseBuild {
   /// The number of documents in a step.
   var limit = 8000
   /// The length of the texts of a step, in bytes; the step ends with the document that exceeds it.
-  /// So much text usually has as many words as change the postings directly: recent segments, which
-  /// would be merged soon, cost more.
+  /// Their words become a segment, in which a term is the more compact the more documents it is of,
+  /// but writers wait for a step.
   var textLength = 3 << 20
+  /// The number of segments with which a merge begins before all documents are in the index.
+  var segmentLimit = 64
+  /// The length of the changes in a step of a merge, in bytes.
+  var mergeLength = 4 << 20
   /// Whether documents whose body is lost are left out.
   var isSalvaged = false
 
@@ -44,27 +48,36 @@ struct TextIndexBuild: StepwiseBuild {
 extension TextIndexes: DroppableIndexes {
   /// Performs one step of a build, and begins it if necessary.
   ///
-  /// Each step adds the words of more documents, by id. A change of a document that the build has
-  /// processed updates the index; other documents are read later, with their changes. A committed
-  /// step survives a crash. Queries use the index once it is ready.
+  /// Each step adds the words of more documents, by id, as a segment of recent changes. When there
+  /// are many segments, and after the last document, steps merge them. A change of a document that
+  /// the build has processed updates the index; other documents are read later, with their changes.
+  /// A committed step survives a crash. Queries use the index once it is ready.
   ///
   /// - Throws: ``DatabaseError`` `conflict` if another index has the name; `invalidParameter` for
   ///   an invalid name; `corruptData`.
   fileprivate func step(_ build: TextIndexBuild) throws -> IndexBuildProgress {
     let index = try begun(build)
-    guard let start = index.text.record.builtThrough else {
-      var progress = try progress(through: nil)
+    switch index.text.record.progress {
+    case .complete:
+      var progress = try progress(index)
       progress.wasReady = true
       return progress
+    case .merging:
+      if try index.merge(from: 1, length: build.mergeLength) != true { complete(index) }
+    case .through(let start):
+      if try index.merge(from: build.segmentLimit, length: build.mergeLength) != nil { break }
+      let last = try addDocuments(to: index, after: start, build)
+      index.text.record.progress = last.map { .through($0) } ?? .merging
+      if try !index.finishStep(isLast: last == nil), last == nil { complete(index) }
     }
-    let last = try addDocuments(to: index, after: start, build)
-    index.text.record.builtThrough = last
-    if last == nil {
-      try index.complete()
-      part.state.indexChanges += 1
-    }
+    batch.changeCount += 1
     try put(index)
-    return try progress(through: last)
+    return try progress(index)
+  }
+
+  private func complete(_ index: TextIndexBatch) {
+    index.text.record.progress = .complete
+    part.state.indexChanges += 1
   }
 
   /// Returns the index of a build, which is created or emptied if necessary.
@@ -90,7 +103,7 @@ extension TextIndexes: DroppableIndexes {
     }
     part.state.texts += 1
     part.state.indexChanges += 1
-    let record = TextIndexRecord(definition, number: part.state.indexChanges, builtThrough: "")
+    let record = TextIndexRecord(definition, number: part.state.indexChanges, .through(""))
     let words = try transaction.keyspace(record.wordsName(of: part.name))
     let index = TextIndexBatch(CollectionText(name: name, record: record, words: words), transaction)
     part.texts = ((part.texts ?? []) + [index]).sorted { SortKey.isLess($0.text.name, $1.text.name) }
@@ -136,23 +149,24 @@ extension TextIndexes: DroppableIndexes {
       if seen == build.limit || length > build.textLength { last = id }
       return last == nil
     }
-    batch.changeCount += 1
     for document in found { try index.change(document.id, from: nil, to: document.texts) }
     return last
   }
 
-  private func progress(through last: String?) throws -> IndexBuildProgress {
+  private func progress(_ index: TextIndexBatch) throws -> IndexBuildProgress {
     let total = try transaction.count(in: spaces.documents)
-    guard let last else { return IndexBuildProgress(completed: total, total: total, isReady: true) }
-    let done = try transaction.count(in: spaces.documents, .through(last))
-    return IndexBuildProgress(completed: done, total: total, isReady: false)
+    var completed = total
+    if case .through(let last) = index.text.record.progress {
+      completed = last.isEmpty ? 0 : try transaction.count(in: spaces.documents, .through(last))
+    }
+    return IndexBuildProgress(completed: completed, total: total, isReady: index.text.isComplete)
   }
 
   func drop(_ name: String, evenIfReady: Bool) throws -> Bool {
     guard part.state.texts > 0, let index = try loaded().first(where: { $0.text.name == name }) else {
       return false
     }
-    if !evenIfReady, index.text.record.builtThrough == nil { return false }
+    if !evenIfReady, index.text.isComplete { return false }
     batch.noteRemoval()
     index.abandon()
     try batch.remove(index.text, of: part.name)

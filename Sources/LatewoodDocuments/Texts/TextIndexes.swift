@@ -115,7 +115,7 @@ struct TextIndexes: DerivedData {
     try transaction.dropKeyspace(index.text.words)
     part.state.indexChanges += 1
     let record = TextIndexRecord(
-      index.text.definition, number: part.state.indexChanges, builtThrough: "")
+      index.text.definition, number: part.state.indexChanges, .through(""))
     index.text = CollectionText(
       name: index.text.name, record: record,
       words: try transaction.keyspace(record.wordsName(of: part.name)))

@@ -2,14 +2,24 @@ import LatewoodBytes
 
 /// A set of byte strings, numbered in the order in which they are added.
 ///
-/// The strings are in one array, and a hash table of open addressing has their numbers. The seed of
-/// the hashes differs between processes, so that a text cannot be made to collide.
+/// The strings are in one array, and a hash table of open addressing has their numbers. A slot also
+/// has the first bytes of its string, so that a short string is found with a single access to
+/// memory that is not in a cache. The seed of the hashes differs between processes, so that a text
+/// cannot be made to collide.
 struct TermTable {
   private var bytes: [UInt8] = []
   /// The end of each string in `bytes`.
   private var ends: [Int] = []
-  /// The hash of a string, and in the lower half its number plus 1; or 0.
-  private var slots: [UInt64] = Array(repeating: 0, count: 64)
+  private var slots = Array(repeating: Slot(), count: 64)
+
+  private struct Slot {
+    /// A part of the hash of a string, and in the lowest byte its length or 255.
+    var tag: UInt32 = 0
+    /// The number of the string plus 1; 0 in a free slot.
+    var number: UInt32 = 0
+    /// The first eight bytes, or the string followed by zeros.
+    var head: UInt64 = 0
+  }
 
   private static let seed = UInt64(bitPattern: Int64(Hasher().finalize()))
 
@@ -24,23 +34,53 @@ struct TermTable {
 
   /// Returns the number of a string, after adding it if it is not there.
   mutating func number(of string: UnsafeBufferPointer<UInt8>) -> Int {
-    let hash = XXH64.hash(UnsafeRawBufferPointer(string), seed: TermTable.seed) >> 32
-    var slot = Int(hash) & (slots.count - 1)
-    while slots[slot] != 0 {
-      if slots[slot] >> 32 == hash {
-        let number = TermTable.number(slots[slot])
-        if isEqual(number, string) { return number }
+    let head = TermTable.head(of: string)
+    let tag = TermTable.tag(of: string, head)
+    var slot = TermTable.place(of: tag, in: slots.count)
+    while slots[slot].number != 0 {
+      if slots[slot].tag == tag, slots[slot].head == head {
+        let number = Int(slots[slot].number) - 1
+        if string.count <= 8 || isEqual(number, string) { return number }
       }
       slot = (slot + 1) & (slots.count - 1)
     }
     bytes.append(contentsOf: string)
     ends.append(bytes.count)
-    slots[slot] = hash << 32 | UInt64(count)
-    if count * 2 > slots.count { grow() }
+    slots[slot] = Slot(tag: tag, number: UInt32(count), head: head)
+    if count * 4 > slots.count * 3 { grow() }
     return count - 1
   }
 
-  private static func number(_ slot: UInt64) -> Int { Int(slot & 0xFFFF_FFFF) - 1 }
+  @inline(__always) private static func head(of string: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    var head: UInt64 = 0
+    // SAFETY: eight bytes are read only from a string that has as many.
+    if string.count >= 8, let start = UnsafeRawPointer(string.baseAddress) {
+      return start.loadUnaligned(as: UInt64.self)
+    }
+    for (index, byte) in string.enumerated() { head |= UInt64(byte) << UInt64(8 * index) }
+    return head
+  }
+
+  @inline(__always) private static func tag(
+    of string: UnsafeBufferPointer<UInt8>, _ head: UInt64
+  ) -> UInt32 {
+    let length = UInt64(min(255, string.count))
+    var hash: UInt64
+    if string.count <= 8 {
+      let product = (head ^ seed).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15 ^ length << 1)
+      hash = product.high ^ product.low
+    } else {
+      hash = XXH64.hash(UnsafeRawBufferPointer(string), seed: seed)
+    }
+    hash ^= hash >> 32
+    return UInt32(truncatingIfNeeded: hash << 8 | length)
+  }
+
+  /// The slot with which the search for a string begins.
+  @inline(__always) private static func place(of tag: UInt32, in count: Int) -> Int {
+    // The highest bits of a product with the golden ratio.
+    Int((UInt64(tag) &* 0x9E37_79B9_7F4A_7C15) >> 32) & (count - 1)
+  }
 
   private func isEqual(_ number: Int, _ string: UnsafeBufferPointer<UInt8>) -> Bool {
     let start = number == 0 ? 0 : ends[number - 1]
@@ -53,11 +93,11 @@ struct TermTable {
   }
 
   private mutating func grow() {
-    let full = slots.filter { $0 != 0 }
-    slots = Array(repeating: 0, count: slots.count * 2)
+    let full = slots.filter { $0.number != 0 }
+    slots = Array(repeating: Slot(), count: slots.count * 2)
     for entry in full {
-      var slot = Int(entry >> 32) & (slots.count - 1)
-      while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+      var slot = TermTable.place(of: entry.tag, in: slots.count)
+      while slots[slot].number != 0 { slot = (slot + 1) & (slots.count - 1) }
       slots[slot] = entry
     }
   }

@@ -120,6 +120,12 @@ struct ScorePoints: Equatable {
 
   /// Whether a point is at least as good as a document.
   func cover(_ new: ArraySlice<UInt32>, _ length: Int) -> Bool {
+    if fieldCount == 1, let frequency = new.first {
+      // Points are in the order of lengths, and so of frequencies.
+      var index = lengths.count - 1
+      while index >= 0, lengths[index] > length { index -= 1 }
+      return index >= 0 && frequencies[index] >= frequency
+    }
     for index in lengths.indices where lengths[index] <= length {
       if ScorePoints.isAtLeast(frequencies(at: index), new) { return true }
     }

@@ -18,7 +18,7 @@ final class ChangedCursor: PhraseOccurrences {
   private var current: any PhraseOccurrences { changed.number == number ? changed : blocks }
 
   var frequencies: ArraySlice<UInt32> { current.frequencies }
-  var places: ArraySlice<Int> { get throws { try current.places } }
+  func readPlaces(to places: inout [Int]) throws { try current.readPlaces(to: &places) }
 
   func advance(to target: UInt64, above threshold: Double) throws {
     guard number < target else { return }

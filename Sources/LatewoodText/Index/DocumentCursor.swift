@@ -43,8 +43,8 @@ struct ScoreBound {
 protocol PhraseOccurrences: DocumentCursor {
   /// How often the phrase is in each field of the current document.
   var frequencies: ArraySlice<UInt32> { get }
-  /// The places of the first term of the phrase.
-  var places: ArraySlice<Int> { get throws }
+  /// Appends the places of the first term of the phrase to an array.
+  func readPlaces(to places: inout [Int]) throws
 }
 
 /// The part of a score that depends only on the query and the index.
@@ -83,16 +83,45 @@ struct PhraseRank {
   }
 }
 
-/// The documents that several cursors have in common.
-enum CommonDocuments {
-  /// Moves cursors to the first document, from a number on, that all of them have.
-  static func advance(_ cursors: [any DocumentCursor], to target: UInt64) throws -> UInt64 {
+/// Several cursors, and the documents that they have in common.
+struct CursorGroup {
+  /// The cursors, beginning with the rarest.
+  private let cursors: [any DocumentCursor]
+  /// The same cursors if all are of terms, as usual: calls of these are much faster.
+  private let terms: [TermCursor]?
+
+  init(_ cursors: [any DocumentCursor]) {
+    let sorted = cursors.sorted { $0.estimate < $1.estimate }
+    let terms = sorted.compactMap { $0 as? TermCursor }
+    self.cursors = sorted
+    self.terms = terms.count == sorted.count ? terms : nil
+  }
+
+  /// An upper bound of the number of documents.
+  var estimate: Int { cursors.first?.estimate ?? 0 }
+
+  /// Moves the cursors to the first document, from a number on, that all of them have.
+  func advance(to target: UInt64) throws -> UInt64 {
+    if let terms {
+      return try CursorGroup.advance(terms, to: target) {
+        try $0.advance(to: $1, above: -.infinity)
+        return $0.number
+      }
+    }
+    return try CursorGroup.advance(cursors, to: target) {
+      try $0.advance(to: $1)
+      return $0.number
+    }
+  }
+
+  /// - Parameter move: moves a cursor to a number, and returns the number that it has then.
+  @inline(__always) private static func advance<Cursor>(
+    _ cursors: [Cursor], to target: UInt64, _ move: (Cursor, UInt64) throws -> UInt64
+  ) throws -> UInt64 {
     var target = target
     var (agreeing, index) = (0, 0)
     while agreeing < cursors.count {
-      let cursor = cursors[index]
-      try cursor.advance(to: target)
-      let number = cursor.number
+      let number = try move(cursors[index], target)
       if number == TextIndexKey.infinite { return number }
       agreeing = number == target ? agreeing + 1 : 1
       target = number
@@ -101,14 +130,12 @@ enum CommonDocuments {
     return target
   }
 
-  /// Moves cursors to the first document, from a number on, that all of them have and that
+  /// Moves the cursors to the first document, from a number on, that all of them have and that
   /// satisfies a condition, which can read the cursors.
-  static func advance(
-    _ cursors: [any DocumentCursor], to target: UInt64, where isFound: () throws -> Bool
-  ) throws -> UInt64 {
+  func advance(to target: UInt64, where isFound: () throws -> Bool) throws -> UInt64 {
     var target = target
     while true {
-      let number = try advance(cursors, to: target)
+      let number = try advance(to: target)
       if try number == TextIndexKey.infinite || isFound() { return number }
       target = number + 1
     }

@@ -56,6 +56,11 @@ struct IndexBytes {
 
   /// Skips numbers in variable length.
   mutating func skip(_ count: Int) throws {
+    // The usual case: a single number of one byte.
+    if count == 1, self.count > 0, at.load(as: UInt8.self) < 0x80 {
+      at += 1
+      return
+    }
     var left = count
     // A number ends in its only byte without the top bit. Eight bytes end at most eight numbers.
     while left > 8, self.count >= 8 {
@@ -82,6 +87,30 @@ struct IndexBytes {
     defer { at += length }
     // SAFETY: the bytes are inside of the value.
     return Array(UnsafeRawBufferPointer(start: at, count: length))
+  }
+
+  /// Appends a copy of the next bytes to an array, and skips them.
+  mutating func append(_ length: Int, to bytes: inout [UInt8]) throws {
+    guard 0...count ~= length else { throw damaged("a part is longer than the rest") }
+    // SAFETY: the bytes are inside of the value.
+    bytes.append(contentsOf: UnsafeRawBufferPointer(start: at, count: length))
+    at += length
+  }
+
+  /// Checks that bytes which replace the end of a term make a greater one.
+  ///
+  /// - Parameter isFirst: whether there is no term before.
+  func checkOrder(after term: [UInt8], from shared: Int, isFirst: Bool) throws {
+    if isFirst { return }
+    var pointer = at
+    for byte in term[shared...] {
+      guard pointer < end else { throw damaged("its terms are not in order") }
+      let new = pointer.load(as: UInt8.self)
+      if new > byte { return }
+      guard new == byte else { throw damaged("its terms are not in order") }
+      pointer += 1
+    }
+    guard pointer < end else { throw damaged("its terms are not in order") }
   }
 
   func finish() throws {

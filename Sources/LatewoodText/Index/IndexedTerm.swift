@@ -76,23 +76,22 @@ extension TextIndexReader {
     guard !recent.isEmpty else {
       return try TextIndexKey.forEach("t", from: start, in: space) { try body($0, $1, nil) }
     }
-    var merger = try SegmentMerger(recent.segments.map(\.number), in: space, from: start)
+    var merger = try SegmentMerger(
+      recent.segments.map(\.number), in: space, from: start, fieldCount: fieldCount)
     var goesOn = true
     try TextIndexKey.forEach("t", from: start, in: space) { (term, value) in
       while goesOn, let next = merger.term, next.lexicographicallyPrecedes(term) {
-        guard let (new, changes) = try merger.next(fieldCount: fieldCount, withPlaces: withPlaces) else {
-          break
-        }
-        goesOn = try body(new, nil, changes)
+        guard let new = try merger.next(withPlaces: withPlaces) else { break }
+        goesOn = try body(new, nil, merger.changes)
       }
       guard goesOn else { return false }
-      let changes =
-        merger.term == term ? try merger.next(fieldCount: fieldCount, withPlaces: withPlaces)?.1 : nil
-      goesOn = try body(term, value, changes)
+      let isChanged = merger.term == term
+      if isChanged { _ = try merger.next(withPlaces: withPlaces) }
+      goesOn = try body(term, value, isChanged ? merger.changes : nil)
       return goesOn
     }
-    while goesOn, let (new, changes) = try merger.next(fieldCount: fieldCount, withPlaces: withPlaces) {
-      goesOn = try body(new, nil, changes)
+    while goesOn, let new = try merger.next(withPlaces: withPlaces) {
+      goesOn = try body(new, nil, merger.changes)
     }
   }
 

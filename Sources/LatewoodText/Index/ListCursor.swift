@@ -22,7 +22,8 @@ final class ListCursor: PhraseOccurrences {
 
   var estimate: Int { postings.count }
   var frequencies: ArraySlice<UInt32> { postings.frequencies(at: index) }
-  var places: ArraySlice<Int> { postings.places(at: index) }
+
+  func readPlaces(to places: inout [Int]) throws { try postings.readPlaces(at: index, to: &places) }
 
   func advance(to target: UInt64, above threshold: Double) throws {
     guard number < target else { return }
@@ -56,26 +57,27 @@ final class PhraseCursor: PhraseOccurrences {
   // SAFETY: as in ``TermCursor``.
   @exclusivity(unchecked) private(set) var number: UInt64 = 0
   private let parts: [(cursor: any PhraseOccurrences, offset: Int)]
-  /// The parts, beginning with the rarest.
-  private let cursors: [any DocumentCursor]
+  private let cursors: CursorGroup
   private let fields: [Bool]?
   @exclusivity(unchecked) private var found: [Int] = []
+  /// The places of another part than the first.
+  @exclusivity(unchecked) private var following: [Int] = []
   @exclusivity(unchecked) private var counts: [UInt32]
 
   init(_ parts: [(cursor: any PhraseOccurrences, offset: Int)], fields: [Bool]?, fieldCount: Int) {
     self.parts = parts
     self.fields = fields
     counts = Array(repeating: 0, count: fieldCount)
-    cursors = parts.map { $0.cursor as any DocumentCursor }.sorted { $0.estimate < $1.estimate }
+    cursors = CursorGroup(parts.map { $0.cursor as any DocumentCursor })
   }
 
-  var estimate: Int { cursors.first?.estimate ?? 0 }
-  var places: ArraySlice<Int> { found[...] }
+  var estimate: Int { cursors.estimate }
   var frequencies: ArraySlice<UInt32> { counts[...] }
+  func readPlaces(to places: inout [Int]) { places.append(contentsOf: found) }
 
   func advance(to target: UInt64, above threshold: Double) throws {
     guard number < target else { return }
-    number = try CommonDocuments.advance(cursors, to: target) {
+    number = try cursors.advance(to: target) {
       try find()
       return !found.isEmpty
     }
@@ -84,29 +86,33 @@ final class PhraseCursor: PhraseOccurrences {
   /// Finds the places of the first term that the others follow.
   private func find() throws {
     found.removeAll(keepingCapacity: true)
-    found.append(contentsOf: try parts[0].cursor.places)
+    try parts[0].cursor.readPlaces(to: &found)
     if let fields { found.removeAll { !fields[$0 >> 40] } }
-    for (cursor, offset) in parts.dropFirst() {
+    for part in 1..<parts.count {
       guard !found.isEmpty else { return }
-      keepFollowed(by: try cursor.places, at: offset)
+      following.removeAll(keepingCapacity: true)
+      try parts[part].cursor.readPlaces(to: &following)
+      PhraseCursor.keep(&found, followedBy: following, at: parts[part].offset)
     }
     if found.isEmpty { return }
     for field in counts.indices { counts[field] = 0 }
     for place in found { counts[place >> 40] += 1 }
   }
 
-  private func keepFollowed(by places: ArraySlice<Int>, at offset: Int) {
-    var at = places.startIndex
+  /// Removes the places that no place of another term follows at a distance.
+  private static func keep(_ places: inout [Int], followedBy others: [Int], at offset: Int) {
+    var at = 0
     var kept = 0
-    for place in found {
-      while at < places.endIndex, places[at] < place + offset { at += 1 }
-      guard at < places.endIndex else { break }
-      if places[at] == place + offset {
-        found[kept] = place
+    for index in places.indices {
+      let wanted = places[index] + offset
+      while at < others.count, others[at] < wanted { at += 1 }
+      guard at < others.count else { break }
+      if others[at] == wanted {
+        places[kept] = places[index]
         kept += 1
       }
     }
-    found.removeLast(found.count - kept)
+    places.removeLast(places.count - kept)
   }
 
   func bound(at target: UInt64) throws -> ScoreBound { ScoreBound(score: .infinity, through: target) }

@@ -1,16 +1,13 @@
+import LatewoodBytes
+
 /// The changes of postings that a writer collects before it makes them, term by term.
 ///
 /// Places are appended to one list in the order of documents. At the end, they are grouped by their
 /// terms.
 struct PendingPostings {
-  /// The places of one document, up to an end in the list.
-  private struct Update {
-    var number: UInt64
-    var end: Int
-  }
-
   private var table = TermTable()
-  private var updates: [Update] = []
+  /// The numbers of documents, and where their places begin.
+  private var updates: [(number: UInt64, start: Int)] = []
   /// The number of the term of each place in `table`.
   private var terms: [UInt32] = []
   /// Places as in ``Postings``; the complement of a place that the document had before.
@@ -20,7 +17,7 @@ struct PendingPostings {
   var count: Int { places.count }
 
   /// Begins the changes of a document. The postings of all terms that are mentioned are replaced.
-  mutating func begin(_ number: UInt64) { updates.append(Update(number: number, end: places.count)) }
+  mutating func begin(_ number: UInt64) { updates.append((number, places.count)) }
 
   /// Returns the number of a term.
   mutating func number(of term: UnsafeBufferPointer<UInt8>) -> Int { table.number(of: term) }
@@ -30,38 +27,60 @@ struct PendingPostings {
   mutating func add(_ term: Int, _ place: Int, isOld: Bool = false) {
     terms.append(UInt32(truncatingIfNeeded: term))
     places.append(isOld ? ~place : place)
-    updates[updates.count - 1].end = places.count
   }
 
   /// Calls a closure with the changes of each term, in the order of the bytes of terms.
   func forEachTerm(
     fieldCount: Int, _ body: (_ term: ArraySlice<UInt8>, TermChanges) throws -> Void
   ) rethrows {
-    let groups = Groups(terms, places, updates.map(\.end), termCount: table.count)
+    let groups = Groups(terms, places, updates.map(\.start), termCount: table.count)
     // Most terms change in a few documents, for which new arrays would take most of the time.
     var changes = TermChanges(fieldCount: fieldCount)
     var documents: [Document] = []
     for term in sortedTerms {
       let range = groups.range(of: term)
       guard !range.isEmpty else { continue }
-      collect(groups, range, &documents, &changes)
+      groups.places.withUnsafeBufferPointer { places in
+        collect(groups.updates, places, range, &documents, &changes)
+      }
       try body(table[term], changes)
+    }
+  }
+
+  /// Writes the changes of all terms as a segment.
+  func write(to writer: inout SegmentWriter, fieldCount: Int) throws {
+    let groups = Groups(terms, places, updates.map(\.start), termCount: table.count)
+    var insertions = InsertionEncoder()
+    var changes = TermChanges(fieldCount: fieldCount)
+    var documents: [Document] = []
+    for term in sortedTerms {
+      let range = groups.range(of: term)
+      if range.isEmpty { continue }
+      let isEncoded = groups.places.withUnsafeBufferPointer { places in
+        if fieldCount == 1, insertions.encode(groups.updates, places, range, number: { updates[$0].number }) {
+          return true
+        }
+        collect(groups.updates, places, range, &documents, &changes)
+        return false
+      }
+      if isEncoded {
+        try writer.append(table[term], encoded: insertions.encoded)
+      } else {
+        try writer.append(table[term], changes)
+      }
     }
   }
 
   /// The new places of a document.
   private typealias Document = (number: UInt64, places: Range<Int>)
 
+  /// The numbers of all terms, in the order of their bytes.
   private var sortedTerms: [Int] {
-    /// The first bytes of each term decide most comparisons.
-    let heads = (0..<table.count).map { (number) -> UInt64 in
-      var head: UInt64 = 0
-      for byte in table[number].prefix(8) { head = head << 8 | UInt64(byte) }
-      return head << UInt64(8 * max(0, 8 - table[number].count))
-    }
-    return (0..<table.count).sorted {
-      heads[$0] != heads[$1] ? heads[$0] < heads[$1] : table[$0].lexicographicallyPrecedes(table[$1])
-    }
+    let terms = (0..<table.count).map { (number: $0, head: SegmentCursor.head(of: table[$0])) }
+    return terms.sorted { (left, right) in
+      left.head != right.head
+        ? left.head < right.head : table[left.number].lexicographicallyPrecedes(table[right.number])
+    }.map(\.number)
   }
 
   /// Places by their terms: a counting sort.
@@ -71,21 +90,20 @@ struct PendingPostings {
     private(set) var updates: [UInt32]
     private(set) var places: [Int]
 
-    init(_ terms: [UInt32], _ unsorted: [Int], _ ends: [Int], termCount: Int) {
+    init(_ terms: [UInt32], _ unsorted: [Int], _ documentStarts: [Int], termCount: Int) {
       starts = Array(repeating: 0, count: termCount + 1)
       for term in terms { starts[Int(term) + 1] += 1 }
       for term in 0..<termCount { starts[term + 1] += starts[term] }
       var next = starts
       updates = Array(repeating: 0, count: terms.count)
       places = Array(repeating: 0, count: terms.count)
-      var index = 0
-      for (update, end) in ends.enumerated() {
-        while index < end {
+      for (update, start) in documentStarts.enumerated() {
+        let end = update + 1 < documentStarts.count ? documentStarts[update + 1] : terms.count
+        for index in start..<end {
           let target = next[Int(terms[index])]
           next[Int(terms[index])] = target + 1
           updates[target] = UInt32(truncatingIfNeeded: update)
           places[target] = unsorted[index]
-          index += 1
         }
       }
     }
@@ -95,25 +113,27 @@ struct PendingPostings {
 
   /// Replaces the changes by the changes of a term.
   ///
-  /// - Parameter documents: an array to work with.
+  /// - Parameters:
+  ///   - places: the places of all terms; those of the term are in `range`.
+  ///   - documents: an array to work with.
   private func collect(
-    _ groups: Groups, _ range: Range<Int>, _ documents: inout [Document], _ changes: inout TermChanges
+    _ groups: [UInt32], _ places: UnsafeBufferPointer<Int>, _ range: Range<Int>,
+    _ documents: inout [Document], _ changes: inout TermChanges
   ) {
     changes.removeAll()
     documents.removeAll(keepingCapacity: true)
     var isSorted = true
     var index = range.lowerBound
     while index < range.upperBound {
-      let update = groups.updates[index]
+      let update = groups[index]
       let start = index
-      while index < range.upperBound, groups.updates[index] == update, groups.places[index] >= 0 {
-        index += 1
-      }
+      while index < range.upperBound, groups[index] == update, places[index] >= 0 { index += 1 }
       let end = index
-      while index < range.upperBound, groups.updates[index] == update { index += 1 }
+      while index < range.upperBound, groups[index] == update { index += 1 }
       let number = updates[Int(update)].number
-      changes.counts.count(groups.places[start..<end], 1)
-      changes.counts.count(groups.places[end..<index], -1)
+      // SAFETY: both ranges are parts of `range`, which is inside of the buffer.
+      changes.counts.count(UnsafeBufferPointer(rebasing: places[start..<end]), 1)
+      changes.counts.count(UnsafeBufferPointer(rebasing: places[end..<index]), -1)
       if let last = documents.last, last.number >= number { isSorted = false }
       documents.append((number, start..<end))
     }
@@ -122,7 +142,8 @@ struct PendingPostings {
       if document.places.isEmpty {
         changes.removed.append(document.number)
       } else {
-        changes.postings.append(document.number, places: groups.places[document.places])
+        changes.postings.append(
+          document.number, places: UnsafeBufferPointer(rebasing: places[document.places]))
       }
     }
   }
@@ -139,12 +160,83 @@ struct PendingPostings {
   }
 }
 
+/// Encodes the changes of a term that inserts, in an index with one field, have made: all changes
+/// of a build, and most of an import. See ``TermChanges``.
+private struct InsertionEncoder {
+  private var buffer: [UInt8] = []
+  private var range = 0..<0
+
+  /// The encoded changes.
+  var encoded: ArraySlice<UInt8> { buffer[range] }
+
+  /// The maximum length of a posting with one place, of the places beside it, and of what comes
+  /// before the postings.
+  private static let (postingLength, placeLength, headLength) = (16, 8, 40)
+
+  /// - Parameters:
+  ///   - updates: the index of the update of each place.
+  ///   - number: returns the number of the document of an update.
+  /// - Returns: false if a document had the term before, or documents are not in the order of
+  ///   numbers.
+  mutating func encode(
+    _ updates: [UInt32], _ places: UnsafeBufferPointer<Int>, _ range: Range<Int>, number: (Int) -> UInt64
+  ) -> Bool {
+    let headLength = InsertionEncoder.headLength
+    let placesStart = headLength + range.count * InsertionEncoder.postingLength
+    let length = placesStart + range.count * InsertionEncoder.placeLength
+    if buffer.count < length { buffer.append(contentsOf: repeatElement(0, count: length - buffer.count)) }
+    let ends = buffer.withUnsafeMutableBytes { (bytes) -> Range<Int>? in
+      guard let start = bytes.baseAddress else { return nil }
+      // SAFETY: the buffer has room for the longest encoding of each posting and each place, and
+      // for the numbers before them.
+      var (posting, place) = (start + headLength, start + placesStart)
+      var documents: UInt64 = 0
+      var previous: UInt64 = 0
+      var index = range.lowerBound
+      while index < range.upperBound {
+        let update = updates[index]
+        let first = index
+        var before = -1
+        while index < range.upperBound, updates[index] == update {
+          let position = places[index]
+          if position < 0 { return nil }
+          place += Varint.write(UInt64(position - before - 1), to: place)
+          before = position
+          index += 1
+        }
+        let number = number(Int(update))
+        guard number > previous else { return nil }
+        let frequency = UInt64(index - first)
+        posting += Varint.write((number - previous - 1) << 1 | (frequency == 1 ? 1 : 0), to: posting)
+        if frequency > 1 { posting += Varint.write((frequency - 1) << 1, to: posting) }
+        previous = number
+        documents += 1
+      }
+      let placesLength = place - (start + placesStart)
+      posting.copyMemory(from: start + placesStart, byteCount: placesLength)
+      posting += placesLength
+      // The counts, no removals, and the number of postings.
+      let head = [documents << 1, UInt64(range.count) << 1, 0, documents]
+      var at = start + headLength - head.reduce(0) { $0 + Varint.length($1) }
+      let first = at - start
+      for number in head { at += Varint.write(number, to: at) }
+      return first..<(posting - start)
+    }
+    if let ends { self.range = ends }
+    return ends != nil
+  }
+}
+
 extension TermCounts {
   /// Adds the places of one document, or subtracts them. Places may be complements.
-  fileprivate mutating func count(_ places: ArraySlice<Int>, _ sign: Int) {
+  fileprivate mutating func count(_ places: UnsafeBufferPointer<Int>, _ sign: Int) {
     guard !places.isEmpty else { return }
     documents += sign
     occurrences += sign * places.count
+    if fieldDocuments.count == 1 {
+      fieldDocuments[0] += sign
+      return
+    }
     var last = -1
     for place in places {
       let field = (place < 0 ? ~place : place) >> 40

@@ -24,9 +24,9 @@ struct Postings: Equatable {
   private(set) var numbers: [UInt64] = []
   /// How often the term is in each field of each document.
   private(set) var frequencies: [UInt32] = []
-  /// The places in all documents, each with its field: see ``place(_:_:)``. Empty if only
-  /// frequencies are known.
-  private(set) var places: [Int] = []
+  /// The places in all documents, as they are encoded in a body: those who put postings together
+  /// copy them. Empty if only frequencies are known.
+  private(set) var places: [UInt8] = []
   /// The end in `places` of each document.
   private(set) var ends: [Int] = []
 
@@ -49,7 +49,27 @@ struct Postings: Equatable {
     frequencies[(index * fieldCount)..<((index + 1) * fieldCount)]
   }
 
-  func places(at index: Int) -> ArraySlice<Int> { places[(index == 0 ? 0 : ends[index - 1])..<ends[index]] }
+  /// Reads the places in a document, each with its field: see ``place(_:_:)``.
+  ///
+  /// - Throws: ``TextIndexDamage`` if they are too large.
+  func places(at index: Int) throws -> [Int] {
+    var result: [Int] = []
+    try readPlaces(at: index, to: &result)
+    return result
+  }
+
+  /// Appends the places in a document to an array.
+  func readPlaces(at index: Int, to result: inout [Int]) throws {
+    try IndexBytes.read(places, from: start(of: index), what: "postings") { (reader) in
+      for field in 0..<fieldCount {
+        let frequency = frequencies[index * fieldCount + field]
+        if frequency > 0 { try Postings.readPlaces(&reader, field, frequency, to: &result) }
+      }
+    }
+  }
+
+  /// The offset in `places` of a document.
+  private func start(of index: Int) -> Int { index == 0 ? 0 : ends[index - 1] }
 
   /// Returns the index of the first document whose number is not less than `number`, beginning the
   /// search at an index.
@@ -74,13 +94,28 @@ struct Postings: Equatable {
     ends.removeAll(keepingCapacity: true)
   }
 
+  /// Creates postings without documents, with memory for those of two others.
+  init(for left: Postings, and right: Postings) {
+    fieldCount = left.fieldCount
+    numbers.reserveCapacity(left.count + right.count)
+    frequencies.reserveCapacity((left.count + right.count) * fieldCount)
+    places.reserveCapacity(left.places.count + right.places.count)
+    ends.reserveCapacity(left.ends.count + right.ends.count)
+  }
+
   /// Appends a document with its places.
   mutating func append(_ number: UInt64, places new: some Collection<Int>) {
     let start = frequencies.count
     numbers.append(number)
     frequencies.append(contentsOf: repeatElement(0, count: fieldCount))
-    for place in new { frequencies[start + place >> 40] += 1 }
-    places.append(contentsOf: new)
+    var before = -1
+    for place in new {
+      frequencies[start + place >> 40] += 1
+      // The first place of a field is a position, the others are gaps.
+      let isFirst = before < 0 || before >> 40 != place >> 40
+      places.append(varint: UInt64(isFirst ? place & Postings.positionLimit : place - before - 1))
+      before = place
+    }
     ends.append(places.count)
   }
 
@@ -94,7 +129,7 @@ struct Postings: Equatable {
     frequencies.append(
       contentsOf: other.frequencies[(range.lowerBound * fieldCount)..<(range.upperBound * fieldCount)])
     guard !other.ends.isEmpty else { return }
-    let start = range.lowerBound == 0 ? 0 : other.ends[range.lowerBound - 1]
+    let start = other.start(of: range.lowerBound)
     let difference = places.count - start
     places.append(contentsOf: other.places[start..<other.ends[range.upperBound - 1]])
     ends.append(contentsOf: other.ends[range].lazy.map { $0 + difference })
@@ -123,7 +158,7 @@ struct Postings: Equatable {
   }
 
   /// Returns the postings of documents with one term or the other.
-  func union(_ other: Postings) -> Postings {
+  func union(_ other: Postings) throws -> Postings {
     var result = Postings(fieldCount: fieldCount)
     var (left, right) = (0, 0)
     while left < count || right < other.count {
@@ -138,7 +173,8 @@ struct Postings: Equatable {
           let both = zip(frequencies(at: left), other.frequencies(at: right)).map { $0 &+ $1 }
           result.append(numbers[left], frequencies: both)
         } else {
-          result.append(numbers[left], places: (places(at: left) + other.places(at: right)).sorted())
+          let both = try places(at: left) + other.places(at: right)
+          result.append(numbers[left], places: both.sorted())
         }
         left += 1
         right += 1
@@ -150,7 +186,7 @@ struct Postings: Equatable {
   /// Returns the postings of documents with one of several terms.
   ///
   /// Always merges the two shortest lists, so that a posting of a long list is seldom copied.
-  static func union(_ lists: [Postings], fieldCount: Int) -> Postings {
+  static func union(_ lists: [Postings], fieldCount: Int) throws -> Postings {
     var short = lists.sorted { $0.count > $1.count }
     var merged: [Postings] = []
     var first = 0
@@ -168,45 +204,45 @@ struct Postings: Equatable {
     }
     while let left = next() {
       guard let right = next() else { return left }
-      merged.append(left.union(right))
+      merged.append(try left.union(right))
     }
     return Postings(fieldCount: fieldCount)
   }
 
   // MARK: Encoding
 
-  /// Appends the body of a block.
-  func encode(to bytes: inout [UInt8]) {
-    bytes.reserveCapacity(bytes.count + 3 * count + 2 * places.count)
-    if fieldCount == 1 { encodeSingleField(to: &bytes) } else { encodeFields(to: &bytes) }
-    var index = 0
-    for end in ends {
-      var before = -1
-      while index < end {
-        let place = places[index]
-        // The first place of a field is a position, the others are gaps.
-        let isFirst = before < 0 || before >> 40 != place >> 40
-        bytes.append(varint: UInt64(isFirst ? place & Postings.positionLimit : place - before - 1))
-        before = place
-        index += 1
-      }
-    }
+  /// A length that the block of some documents usually does not exceed.
+  fileprivate func lengthEstimate(_ range: Range<Int>) -> Int {
+    guard !ends.isEmpty, !range.isEmpty else { return 4 * range.count + 4 }
+    return 3 * range.count + ends[range.upperBound - 1] - start(of: range.lowerBound) + 4
   }
 
-  private func encodeSingleField(to bytes: inout [UInt8]) {
+  /// Appends the body of a block.
+  func encode(to bytes: inout [UInt8]) { encode(0..<count, to: &bytes) }
+
+  /// Appends the body of a block of some of the documents.
+  func encode(_ range: Range<Int>, to bytes: inout [UInt8]) {
+    guard !range.isEmpty else { return }
+    if fieldCount == 1 { encodeSingleField(range, to: &bytes) } else { encodeFields(range, to: &bytes) }
+    guard !ends.isEmpty else { return }
+    bytes.append(contentsOf: places[start(of: range.lowerBound)..<ends[range.upperBound - 1]])
+  }
+
+  private func encodeSingleField(_ range: Range<Int>, to bytes: inout [UInt8]) {
     var previous: UInt64 = 0
-    for (number, frequency) in zip(numbers, frequencies) {
+    for index in range {
+      let (number, frequency) = (numbers[index], frequencies[index])
       bytes.append(varint: (number - previous - 1) << 1 | (frequency == 1 ? 1 : 0))
       if frequency != 1 { bytes.append(varint: UInt64(frequency - 1) << 1) }
       previous = number
     }
   }
 
-  private func encodeFields(to bytes: inout [UInt8]) {
-    let usual = usualField
+  private func encodeFields(_ range: Range<Int>, to bytes: inout [UInt8]) {
+    let usual = usualField(of: range)
     bytes.append(varint: UInt64(usual))
     var previous: UInt64 = 0
-    for index in numbers.indices {
+    for index in range {
       let frequencies = frequencies(at: index)
       var (last, total, field): (Int, UInt64, Int) = (0, 0, 0)
       for frequency in frequencies {
@@ -232,10 +268,9 @@ struct Postings: Equatable {
   }
 
   /// The field that most of the documents with a single occurrence have it in.
-  private var usualField: Int {
-    guard fieldCount > 1 else { return 0 }
+  private func usualField(of range: Range<Int>) -> Int {
     var counts = [Int](repeating: 0, count: fieldCount)
-    for index in numbers.indices {
+    for index in range {
       let frequencies = frequencies(at: index)
       if frequencies.reduce(0, +) == 1, let field = frequencies.firstIndex(of: 1) {
         counts[field - frequencies.startIndex] += 1
@@ -244,59 +279,102 @@ struct Postings: Equatable {
     return counts.indices.max { counts[$0] < counts[$1] } ?? 0
   }
 
-  /// Reads a body.
-  ///
-  /// - Parameters:
-  ///   - count: the number of postings, at most `limit`.
-  ///   - withPlaces: false to read only the frequencies.
+  /// Reads a body. See ``append(_:count:limit:withPlaces:)``.
   init(
     _ reader: inout IndexBytes, count: Int, limit: Int = Postings.countLimit, fieldCount: Int,
     withPlaces: Bool
   ) throws {
-    self.fieldCount = fieldCount
+    self.init(fieldCount: fieldCount)
+    try append(&reader, count: count, limit: limit, withPlaces: withPlaces)
+  }
+
+  /// Appends the postings of a body, whose documents follow those here: see
+  /// ``firstNumber(_:fieldCount:)``. After an error, the postings cannot be used any more.
+  ///
+  /// - Parameters:
+  ///   - count: the number of postings, at most `limit`.
+  ///   - withPlaces: false to read only the frequencies. The reader is then at the places.
+  mutating func append(
+    _ reader: inout IndexBytes, count: Int, limit: Int = Postings.countLimit, withPlaces: Bool
+  ) throws {
     guard count >= 1, count <= min(reader.count, limit) else {
       throw reader.damaged("it has \(count) postings")
     }
-    let usual = fieldCount > 1 ? try reader.number(upTo: UInt64(fieldCount - 1)) : 0
+    let start = numbers.count
+    numbers.append(contentsOf: repeatElement(0, count: count))
     // Most postings of a single field have the term once.
-    frequencies = Array(repeating: fieldCount == 1 ? 1 : 0, count: count * fieldCount)
-    var number: UInt64 = 0
-    /// Each place takes at least one byte.
-    var total = 0
-    numbers = try Array(unsafeUninitializedCapacity: count) { (buffer, initialized) in
-      for index in 0..<count {
-        let code = try reader.number()
-        number += code >> 1 + 1
-        guard code >> 1 < TextIndexKey.numberLimit, number < TextIndexKey.numberLimit else {
-          throw reader.damaged("the number of a document is too large")
+    frequencies.append(contentsOf: repeatElement(fieldCount == 1 ? 1 : 0, count: count * fieldCount))
+    let total =
+      fieldCount == 1
+      ? try readSingleField(&reader, from: start) : try readFields(&reader, from: start)
+    guard total <= reader.count else { throw reader.damaged("it ends before its last place") }
+    if withPlaces { try appendPlaces(&reader, from: start) }
+  }
+
+  /// Reads postings of an index with one field.
+  ///
+  /// - Returns: the number of places.
+  private mutating func readSingleField(_ reader: inout IndexBytes, from start: Int) throws -> Int {
+    try numbers.withUnsafeMutableBufferPointer { (numbers) in
+      try frequencies.withUnsafeMutableBufferPointer { (frequencies) in
+        // SAFETY: both arrays have an element for each posting.
+        var number: UInt64 = 0
+        var more: UInt64 = 0
+        for index in start..<numbers.count {
+          let code = try reader.number()
+          number &+= code >> 1 &+ 1
+          guard code < TextIndexKey.numberLimit << 1, number < TextIndexKey.numberLimit else {
+            throw reader.damaged("the number of a document is too large")
+          }
+          numbers[index] = number
+          guard code & 1 == 0 else { continue }
+          // A single shape.
+          let shape = try reader.number()
+          guard shape & 1 == 0, shape >> 1 < UInt64(min(reader.count, Int(UInt32.max))) else {
+            throw reader.damaged("the frequency of a posting is too large")
+          }
+          frequencies[index] = UInt32(shape >> 1) + 1
+          more += shape >> 1
+          // Each place takes at least one byte.
+          guard more <= UInt64(reader.count) else { throw reader.damaged("it ends before its last place") }
         }
-        // SAFETY: the buffer has room for `count` numbers.
-        buffer[index] = number
-        initialized = index + 1
-        if code & 1 == 0 {
-          try readShapes(&reader, index * fieldCount, &total)
-        } else {
-          if fieldCount > 1 { frequencies[index * fieldCount + usual] = 1 }
-          total += 1
-        }
+        return numbers.count - start + Int(more)
       }
     }
-    guard total <= reader.count else { throw reader.damaged("it ends before its last place") }
-    if withPlaces { try readPlaces(&reader, total) }
+  }
+
+  /// Reads postings of an index with several fields.
+  ///
+  /// - Returns: the number of places.
+  private mutating func readFields(_ reader: inout IndexBytes, from start: Int) throws -> Int {
+    let usual = try reader.number(upTo: UInt64(fieldCount - 1))
+    var number: UInt64 = 0
+    var total = 0
+    for index in start..<numbers.count {
+      let code = try reader.number()
+      number &+= code >> 1 &+ 1
+      guard code < TextIndexKey.numberLimit << 1, number < TextIndexKey.numberLimit else {
+        throw reader.damaged("the number of a document is too large")
+      }
+      numbers[index] = number
+      if code & 1 == 0 {
+        try readShapes(&reader, index * fieldCount, &total)
+      } else {
+        frequencies[index * fieldCount + usual] = 1
+        total += 1
+      }
+    }
+    return total
+  }
+
+  /// Returns the number of the first document of a body.
+  static func firstNumber(_ reader: IndexBytes, fieldCount: Int) throws -> UInt64 {
+    var reader = reader
+    if fieldCount > 1 { _ = try reader.number() }
+    return try reader.number() >> 1 + 1
   }
 
   private mutating func readShapes(_ reader: inout IndexBytes, _ start: Int, _ total: inout Int) throws {
-    if fieldCount == 1 {
-      // A single shape.
-      let code = try reader.number()
-      guard code & 1 == 0, code >> 1 < UInt64(reader.count), total <= reader.count else {
-        throw reader.damaged("the frequency of a posting is too large")
-      }
-      guard code >> 1 < UInt64(UInt32.max) else { throw reader.damaged("a frequency is too large") }
-      frequencies[start] = UInt32(code >> 1) + 1
-      total += Int(code >> 1) + 1
-      return
-    }
     var next = 0
     while true {
       let code = try reader.number()
@@ -314,16 +392,18 @@ struct Postings: Equatable {
     }
   }
 
-  private mutating func readPlaces(_ reader: inout IndexBytes, _ total: Int) throws {
-    places.reserveCapacity(total)
-    ends.reserveCapacity(count)
-    for index in numbers.indices {
-      for field in 0..<fieldCount {
-        try Postings.readPlaces(&reader, field, frequencies[index * fieldCount + field], to: &places)
-      }
-      ends.append(places.count)
+  /// Copies the places to the end of a body, and finds the end of each document.
+  private mutating func appendPlaces(_ reader: inout IndexBytes, from start: Int) throws {
+    let difference = places.count + reader.count
+    var rest = reader
+    for index in start..<numbers.count {
+      var count = Int(frequencies[index * fieldCount])
+      for field in 1..<max(1, fieldCount) { count += Int(frequencies[index * fieldCount + field]) }
+      try reader.skip(count)
+      ends.append(difference - reader.count)
     }
     try reader.finish()
+    try rest.append(rest.count, to: &places)
   }
 }
 
@@ -344,10 +424,14 @@ extension Postings {
 
 /// A block of postings in a separate entry.
 enum PostingBlock {
-  static func encode(_ postings: Postings) -> [UInt8] {
+  static func encode(_ postings: Postings) -> [UInt8] { encode(postings, 0..<postings.count) }
+
+  /// Encodes a block of some of the documents.
+  static func encode(_ postings: Postings, _ range: Range<Int>) -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.append(varint: UInt64(postings.count))
-    postings.encode(to: &bytes)
+    bytes.reserveCapacity(postings.lengthEstimate(range))
+    bytes.append(varint: UInt64(range.count))
+    postings.encode(range, to: &bytes)
     return bytes
   }
 
@@ -402,36 +486,31 @@ enum PostingBlock {
 /// The places of a block of postings, decoded for one document at a time, in order.
 struct BlockPlaces {
   private let bytes: [UInt8]
-  /// The offset of the places of a document.
+  /// The offset of the places of the document at `index`.
   private var offset: Int
   private var index = 0
-  /// The places of the document before `index`.
-  private var decoded: [Int] = []
-  private var decodedIndex = -1
 
   init(_ bytes: [UInt8], _ offset: Int) {
     self.bytes = bytes
     self.offset = offset
   }
 
-  /// Returns the places of a document, whose index may not decrease.
-  mutating func places(at wanted: Int, of postings: Postings) throws -> ArraySlice<Int> {
-    if wanted == decodedIndex { return decoded[...] }
-    decoded.removeAll(keepingCapacity: true)
+  /// Appends the places in a document, whose index may not decrease, to an array.
+  mutating func read(at wanted: Int, of postings: Postings, to places: inout [Int]) throws {
     let fieldCount = postings.fieldCount
-    var count = 0
-    for skipped in (index * fieldCount)..<(max(index, wanted) * fieldCount) {
-      count += Int(postings.frequencies[skipped])
-    }
     offset = try IndexBytes.read(bytes, from: offset, what: "a block of postings") { (reader) in
-      try reader.skip(count)
+      var count = 0
+      for skipped in (index * fieldCount)..<(max(index, wanted) * fieldCount) {
+        count += Int(postings.frequencies[skipped])
+      }
+      if count > 0 { try reader.skip(count) }
+      let start = bytes.count - reader.count
       for field in 0..<fieldCount {
         let frequency = postings.frequencies[wanted * fieldCount + field]
-        if frequency > 0 { try Postings.readPlaces(&reader, field, frequency, to: &decoded) }
+        if frequency > 0 { try Postings.readPlaces(&reader, field, frequency, to: &places) }
       }
-      return bytes.count - reader.count
+      return start
     }
-    (index, decodedIndex) = (wanted + 1, wanted)
-    return decoded[...]
+    index = wanted
   }
 }

@@ -6,7 +6,7 @@ final class NearCursor: DocumentCursor {
   private let lengths: [Int]
   private let distance: Int
   private let ranks: [PhraseRank]
-  private let cursors: [any DocumentCursor]
+  private let cursors: CursorGroup
   private let fieldCount: Int
   /// How often each phrase is near the others, by field.
   private var frequencies: [[UInt32]] = []
@@ -20,17 +20,19 @@ final class NearCursor: DocumentCursor {
     self.distance = distance
     self.ranks = ranks
     self.fieldCount = fieldCount
-    cursors = phrases.map { $0 as any DocumentCursor }.sorted { $0.estimate < $1.estimate }
+    cursors = CursorGroup(phrases.map { $0 as any DocumentCursor })
   }
 
-  var estimate: Int { cursors.first?.estimate ?? 0 }
+  var estimate: Int { cursors.estimate }
 
   func advance(to target: UInt64, above threshold: Double) throws {
     guard number < target else { return }
-    number = try CommonDocuments.advance(cursors, to: target) {
+    number = try cursors.advance(to: target) {
       let found = TextOccurrences.near(
         try phrases.map { (phrase) in
-          try phrase.places.map {
+          var places: [Int] = []
+          try phrase.readPlaces(to: &places)
+          return places.map {
             TextOccurrences.Occurrence(
               phrase: 0, field: $0 >> 40, position: $0 & Postings.positionLimit, range: 0..<0)
           }
@@ -73,42 +75,45 @@ enum CombinedBound {
 final class AllCursor: DocumentCursor {
   private(set) var number: UInt64 = 0
   private let parts: [any DocumentCursor]
-  /// The parts, beginning with the rarest.
-  private let cursors: [any DocumentCursor]
+  private let cursors: CursorGroup
+  /// The bound that was computed last.
+  private var known = ScoreBound(score: 0, through: 0)
 
   init(_ parts: [any DocumentCursor]) {
     self.parts = parts
-    cursors = parts.sorted { $0.estimate < $1.estimate }
+    cursors = CursorGroup(parts)
   }
 
-  var estimate: Int { cursors.first?.estimate ?? 0 }
+  var estimate: Int { cursors.estimate }
 
   func advance(to target: UInt64, above threshold: Double) throws {
     guard number < target else { return }
-    var target = target
-    while true {
-      if threshold > -.infinity {
-        var bound = try bound(at: target)
-        while bound.score <= threshold {
-          guard bound.through < TextIndexKey.infinite else {
-            number = TextIndexKey.infinite
-            return
-          }
-          target = bound.through + 1
-          bound = try self.bound(at: target)
-        }
-        let found = try CommonDocuments.advance(cursors, to: target)
-        if found > bound.through, found < TextIndexKey.infinite {
-          // Look at the bound there before.
-          target = found
-          if try self.bound(at: target).score <= threshold { continue }
-        }
-        number = found
-      } else {
-        number = try CommonDocuments.advance(cursors, to: target)
-      }
+    guard threshold > -.infinity else {
+      number = try cursors.advance(to: target)
       return
     }
+    var target = target
+    while true {
+      while try knownBound(at: target).score <= threshold {
+        guard known.through < TextIndexKey.infinite else {
+          number = TextIndexKey.infinite
+          return
+        }
+        target = known.through + 1
+      }
+      number = try cursors.advance(to: target)
+      if number <= known.through || number == TextIndexKey.infinite { return }
+      // Look at the bound there before.
+      target = number
+      if try knownBound(at: target).score > threshold { return }
+    }
+  }
+
+  /// Returns the bound at a target, which is computed again only after the last number that it is
+  /// for.
+  private func knownBound(at target: UInt64) throws -> ScoreBound {
+    if known.through < target { known = try bound(at: target) }
+    return known
   }
 
   func bound(at target: UInt64) throws -> ScoreBound {
@@ -130,8 +135,15 @@ final class AllCursor: DocumentCursor {
 final class AnyCursor: DocumentCursor {
   private(set) var number: UInt64 = 0
   private let parts: [any DocumentCursor]
+  /// The essential parts of documents up to a number, with a threshold or a higher one.
+  private var essential: [any DocumentCursor]
+  private var through = TextIndexKey.infinite
+  private var knownThreshold = -Double.infinity
 
-  init(_ parts: [any DocumentCursor]) { self.parts = parts }
+  init(_ parts: [any DocumentCursor]) {
+    self.parts = parts
+    essential = parts
+  }
 
   var estimate: Int { parts.reduce(0) { $0 + $1.estimate } }
 
@@ -139,12 +151,11 @@ final class AnyCursor: DocumentCursor {
     guard number < target else { return }
     var target = target
     while true {
-      var through = TextIndexKey.infinite
-      var essential = parts
-      if threshold > -.infinity {
+      if threshold > -.infinity, through < target || threshold > knownThreshold {
         let bounds = try parts.map { try $0.bound(at: target) }
         through = CombinedBound.sum(bounds).through
         essential = essentialParts(bounds, threshold)
+        knownThreshold = threshold
       }
       var next = TextIndexKey.infinite
       for part in essential {

@@ -80,7 +80,9 @@ struct QueryPlan {
       try cursor.advance(to: cursor.number + 1)
       guard cursor.number < TextIndexKey.infinite else { break }
       if withPlaces {
-        postings.append(cursor.number, places: try cursor.places)
+        var places: [Int] = []
+        try cursor.readPlaces(to: &places)
+        postings.append(cursor.number, places: places)
       } else {
         postings.append(cursor.number, frequencies: cursor.frequencies)
       }
@@ -129,6 +131,6 @@ struct QueryPlan {
       let indexed = try IndexedTerm(term.bytes, in: reader, withPlaces: withPlaces)
       lists.append(try indexed.postings(in: space, withPlaces: withPlaces))
     }
-    return Postings.union(lists, fieldCount: fieldCount)
+    return try Postings.union(lists, fieldCount: fieldCount)
   }
 }

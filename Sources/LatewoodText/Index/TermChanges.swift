@@ -46,7 +46,7 @@ struct TermChanges: Equatable {
   /// Returns postings with the changes.
   func applied(to old: Postings) -> Postings {
     if old.isEmpty { return postings }
-    var result = Postings(fieldCount: old.fieldCount)
+    var result = Postings(for: old, and: postings)
     TermChanges.merge(old, postings, removed[...], into: &result)
     return result
   }
@@ -64,6 +64,31 @@ struct TermChanges: Equatable {
     for number in removed where !later.mention(number) { kept.append(number) }
     postings = later.applied(to: postings)
     removed = (kept + later.removed).sorted()
+  }
+
+  /// Adds encoded changes that were made after these, up to the end of the reader. After an error,
+  /// the changes cannot be used any more.
+  mutating func add(_ reader: inout IndexBytes, withPlaces: Bool) throws {
+    guard removed.isEmpty, let count = try laterCount(reader) else {
+      return add(try TermChanges(&reader, fieldCount: postings.fieldCount, withPlaces: withPlaces))
+    }
+    try counts.add(&reader)
+    try reader.skip(2)
+    try postings.append(&reader, count: count, limit: Int.max, withPlaces: withPlaces)
+  }
+
+  /// Returns the number of postings of encoded changes that only add documents after those here;
+  /// nil for others.
+  private func laterCount(_ reader: IndexBytes) throws -> Int? {
+    var reader = reader
+    let fieldCount = postings.fieldCount
+    try reader.skip(TermCounts.integerCount(fieldCount: fieldCount))
+    guard try reader.number() == 0 else { return nil }
+    let count = try reader.number(upTo: UInt64(reader.count))
+    guard count > 0,
+      try postings.numbers.last ?? 0 < Postings.firstNumber(reader, fieldCount: fieldCount)
+    else { return nil }
+    return count
   }
 
   /// Appends postings to a result, of which those of some documents are replaced and those of

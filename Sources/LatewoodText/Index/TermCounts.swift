@@ -78,6 +78,21 @@ struct TermCounts: Equatable {
     for field in 0..<fieldCount { fieldDocuments[field] = try TermCounts.difference(&reader) }
   }
 
+  /// Adds encoded differences.
+  mutating func add(_ reader: inout IndexBytes) throws {
+    let new = try TermCounts.difference(&reader)
+    documents += new
+    occurrences += try TermCounts.difference(&reader)
+    guard fieldDocuments.count > 1 else {
+      fieldDocuments[0] += new
+      return
+    }
+    for field in fieldDocuments.indices { fieldDocuments[field] += try TermCounts.difference(&reader) }
+  }
+
+  /// The number of integers in the encoding.
+  static func integerCount(fieldCount: Int) -> Int { fieldCount > 1 ? 2 + fieldCount : 2 }
+
   private static func code(_ difference: Int) -> UInt64 {
     UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0)
   }

@@ -60,10 +60,9 @@ final class TermCursor: PhraseOccurrences {
   }
 
   var frequencies: ArraySlice<UInt32> { postings.frequencies(at: index) }
-  var places: ArraySlice<Int> {
-    get throws {
-      try blockPlaces?.places(at: index, of: postings) ?? postings.places(at: index)
-    }
+  func readPlaces(to places: inout [Int]) throws {
+    if blockPlaces == nil { return try postings.readPlaces(at: index, to: &places) }
+    try blockPlaces?.read(at: index, of: postings, to: &places)
   }
 
   /// Moves to the block that a document belongs to, without reading it.

@@ -162,7 +162,7 @@ struct TermUpdate {
     if isAppended {
       try new.append(changed)
     } else {
-      new = Postings(fieldCount: fieldCount)
+      new = Postings(for: old, and: changed)
       TermChanges.merge(old, changed, removed, into: &new)
     }
     let isSame = !isAppended && new == old
@@ -192,17 +192,17 @@ struct TermUpdate {
   ) throws -> [BlockDirectory.Block] {
     let pieces = pieces(of: postings, isLast: bound == TextIndexKey.infinite)
     var blocks: [BlockDirectory.Block] = []
-    for (index, (piece, bytes)) in pieces.enumerated() {
-      let isLast = index == pieces.count - 1
+    for (piece, bytes) in pieces {
+      let isLast = piece.upperBound == postings.count
       var block = BlockDirectory.Block(
-        bound: isLast ? bound : piece.numbers.last ?? bound, count: piece.count,
+        bound: isLast ? bound : postings.numbers[piece.upperBound - 1], count: piece.count,
         points: ScorePoints(fieldCount: fieldCount))
       if let points, pieces.count == 1 {
         block.points = points
       } else {
-        for index in piece.numbers.indices {
-          let length = try lengths.length(of: piece.numbers[index], in: space) ?? 0
-          block.points.add(piece.frequencies(at: index), length)
+        for index in piece {
+          let length = try lengths.length(of: postings.numbers[index], in: space) ?? 0
+          block.points.add(postings.frequencies(at: index), length)
         }
       }
       try space.put(bytes, for: TextIndexKey.block(term, block.bound))
@@ -211,27 +211,24 @@ struct TermUpdate {
     return blocks
   }
 
-  /// Divides postings into blocks. Blocks at the end, where new documents follow, are full; others
-  /// are of equal size.
-  private func pieces(of postings: Postings, isLast: Bool) -> [(Postings, [UInt8])] {
+  /// Divides postings into encoded blocks. Blocks at the end, where new documents follow, are full;
+  /// others are of equal size.
+  private func pieces(of postings: Postings, isLast: Bool) -> [(Range<Int>, [UInt8])] {
     let count = (postings.count + limits.postings - 1) / limits.postings
     let size = isLast || count == 0 ? limits.postings : (postings.count + count - 1) / count
-    var pieces: [(Postings, [UInt8])] = []
-    func append(_ piece: Postings) {
-      let bytes = PostingBlock.encode(piece)
+    var pieces: [(Range<Int>, [UInt8])] = []
+    func append(_ piece: Range<Int>) {
+      let bytes = PostingBlock.encode(postings, piece)
       guard bytes.count > limits.blockLength, piece.count > 1 else {
         pieces.append((piece, bytes))
         return
       }
-      append(piece.range(0..<(piece.count / 2)))
-      append(piece.range((piece.count / 2)..<piece.count))
+      let middle = piece.lowerBound + piece.count / 2
+      append(piece.lowerBound..<middle)
+      append(middle..<piece.upperBound)
     }
-    if postings.count <= limits.postings {
-      append(postings)
-    } else {
-      for start in stride(from: 0, to: postings.count, by: size) {
-        append(postings.range(start..<min(start + size, postings.count)))
-      }
+    for start in stride(from: 0, to: postings.count, by: max(1, size)) {
+      append(start..<min(start + size, postings.count))
     }
     return pieces
   }

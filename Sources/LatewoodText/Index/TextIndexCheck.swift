@@ -189,7 +189,7 @@ package struct TextIndexCheck {
         fault("\(String(decoding: term, as: UTF8.self)) has a document that does not exist: \(number)")
         continue
       }
-      sums[number] = postings.places(at: index).reduce(sum) { $0 &- TextIndexCheck.hash(hash, $1) }
+      sums[number] = try postings.places(at: index).reduce(sum) { $0 &- TextIndexCheck.hash(hash, $1) }
       let length = try lengths.length(of: number, in: space) ?? 0
       if let points, !points.cover(postings.frequencies(at: index), length) {
         fault("a block of \(String(decoding: term, as: UTF8.self)) has a better document than its bounds")

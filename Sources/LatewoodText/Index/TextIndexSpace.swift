@@ -35,11 +35,14 @@ package struct TextIndexLimits: Sendable {
   package var inlineLength = 512
   /// The maximum number of blocks in one part of a directory, at most 4,096.
   package var directoryBlocks = 64
-  /// The maximum length of recent changes that are not yet in the postings of their terms, in
-  /// bytes; 0 to change the postings of terms in every transaction.
-  package var recentLength = 4 << 20
+  /// The length of recent changes with which a merge begins, in bytes; less in an index of fewer
+  /// words than that. 0 to change the postings of terms in every transaction.
+  package var recentLength = 16 << 20
+  /// The length of the recent changes that a transaction puts into the postings of their terms
+  /// during a merge, in bytes; twice its own changes, if these are longer.
+  package var mergeLength = 64 << 10
   /// The number of changed places with which a transaction changes the postings of terms
-  /// immediately.
+  /// immediately, unless there are recent changes.
   package var directCount = 250_000
 
   package init() {}

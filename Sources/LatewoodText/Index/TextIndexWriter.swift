@@ -92,10 +92,23 @@ package struct TextIndexWriter {
     if entry.length != known?.length { try lengths.set(entry.length, of: entry.number, in: space) }
   }
 
+  /// Whether a writer moves recent changes to the postings of their terms.
+  package enum Merging: Sendable {
+    /// If they have become long.
+    case whenLong
+    /// Not yet, because the index is being built. Short segments are still merged into longer ones.
+    case later
+    /// No, because a step of a build has made them, and a merge follows.
+    case never
+  }
+
   /// Makes the changes of postings, and writes the statistics.
   ///
   /// A few changes become a recent segment: see ``RecentSegments``.
-  package mutating func finish() throws {
+  ///
+  /// - Parameter isDirect: whether any number of changes is made in the postings of the terms,
+  ///   unless there are recent changes.
+  package mutating func finish(_ merging: Merging = .whenLong, isDirect: Bool = false) throws {
     try lengths.finish(in: space)
     if statistics != statisticsBefore {
       try space.put(statistics.encoded(), for: TextIndexKey.statistics)
@@ -104,21 +117,47 @@ package struct TextIndexWriter {
     guard pending.count > 0 else { return }
     let pending = pending
     self.pending = PendingPostings()
-    let isDirect = limits.recentLength == 0 || pending.count >= limits.directCount
-    if isDirect, recent.isEmpty {
+    let isLong = merging == .whenLong && pending.count >= limits.directCount
+    if recent.isEmpty, isDirect || isLong || limits.recentLength == 0 {
       return try pending.forEachTerm(fieldCount: fieldCount) { try apply($1, to: Array($0)) }
     }
-    try recent.add(to: space) { [fieldCount] in try pending.forEachTerm(fieldCount: fieldCount, $0) }
-    if isDirect || recent.length > limits.recentLength { return try mergeRecent() }
+    let before = recent.length
+    try recent.add(pending, to: space, fieldCount: fieldCount)
+    let added = recent.length - before
+    if merging == .never { return }
+    if merging == .whenLong, recent.isMerging || recent.length > recentLimit {
+      if limits.recentLength == 0 { return try mergeRecent() }
+      try mergeRecent(max(limits.mergeLength, 2 * added))
+    }
     try recent.mergeSimilar(in: space, fieldCount: fieldCount)
   }
 
-  /// Makes all recent changes in the postings of their terms, for instance after an index was
-  /// built, so that readers find everything in one place. Call ``finish()`` before.
-  package mutating func mergeRecent() throws {
+  /// The length of recent changes with which a merge begins. The more of them there are for each
+  /// block of postings, the less a change costs, but queries read them all.
+  private var recentLimit: Int {
+    min(limits.recentLength, max(limits.recentLength / 64, statistics.totalLength))
+  }
+
+  /// The number of recent segments.
+  package var recentCount: Int { recent.segments.count }
+
+  /// Whether recent changes are being moved to the postings of their terms.
+  package var isMerging: Bool { recent.isMerging }
+
+  /// Moves some of the recent changes to the postings of their terms. Call ``finish(_:isDirect:)``
+  /// before.
+  ///
+  /// - Parameter budget: the length of the changes with which it ends, in bytes.
+  package mutating func mergeRecent(_ budget: Int) throws {
     var recent = recent
-    try recent.removeAll(from: space, fieldCount: fieldCount) { try apply($1, to: $0) }
+    try recent.merge(budget, in: space, fieldCount: fieldCount) { try apply($1, to: $0) }
     self.recent = recent
+  }
+
+  /// Moves all recent changes to the postings of their terms, so that readers find everything in
+  /// one place.
+  package mutating func mergeRecent() throws {
+    while !recent.isEmpty { try mergeRecent(Int.max) }
   }
 
   private mutating func apply(_ changes: TermChanges, to term: [UInt8]) throws {

@@ -94,8 +94,9 @@ struct TextDocumentEntry: Equatable {
 /// left out.
 struct TextLengths {
   private var pages: [UInt64: [Int]] = [:]
-  /// The page that was read last.
-  private var recent: (number: UInt64, lengths: [Int])?
+  /// The page that was read last; `UInt64.max` for none.
+  private var recentPage = UInt64.max
+  private var recentLengths: [Int] = []
   private var changed: Set<UInt64> = []
 
   static let pageCount: UInt64 = 128
@@ -105,10 +106,13 @@ struct TextLengths {
   /// Returns the length of a document; nil if the number has no document.
   mutating func length(of number: UInt64, in space: any TextIndexSpace) throws -> Int? {
     let page = number / TextLengths.pageCount
-    if recent?.number != page { recent = (page, try lengths(ofPage: page, in: space)) }
+    if recentPage != page {
+      recentLengths = try lengths(ofPage: page, in: space)
+      recentPage = page
+    }
     let index = Int(number % TextLengths.pageCount)
-    guard let recent, index < recent.lengths.count, recent.lengths[index] > 0 else { return nil }
-    return recent.lengths[index] - 1
+    guard index < recentLengths.count, recentLengths[index] > 0 else { return nil }
+    return recentLengths[index] - 1
   }
 
   private mutating func lengths(ofPage page: UInt64, in space: any TextIndexSpace) throws -> [Int] {
@@ -142,7 +146,7 @@ struct TextLengths {
     while lengths.last == 0 { lengths.removeLast() }
     pages[page] = lengths
     changed.insert(page)
-    recent = nil
+    recentPage = UInt64.max
   }
 
   /// Writes the pages that have changed.

@@ -38,6 +38,7 @@ import Testing
     var build = TextIndexBuild(
       "text", try TextDefinition("text", "tags[]"), of: try store.defaultCollection())
     build.limit = limit
+    build.mergeLength = 60
     try store.write { [build] writer in _ = try build.step(in: writer.batch) }
   }
 
@@ -54,6 +55,10 @@ import Testing
       // The first of several steps; the others follow after a crash.
       { try step($0, limit: 5) },
       { try save(3..<14, 2, $0) },
+      // All documents, and the beginning of the merge.
+      { try step($0, limit: 100) },
+      { try step($0, limit: 100) },
+      { try save(2..<4, 2, $0) },
       { try whole("text", "text", "tags[]", in: $0) },
       { try whole("tags", "tags[]", in: $0) },
       { try save(0..<6, 3, $0) },
@@ -109,9 +114,9 @@ import Testing
       let documents = try store.defaultCollection()
       let list = try store.reads(documents).textIndexList()
       let ready = Dictionary(uniqueKeysWithValues: list.map { ($0.name, $0.isReady) })
-      if (4...8).contains(reached) { #expect(ready["text"] == true || reached == 8, "\(label)") }
-      if reached >= 5 { #expect(ready["tags"] == true, "\(label)") }
-      if reached >= 9 { #expect(ready["text"] == nil, "\(label)") }
+      if (7...11).contains(reached) { #expect(ready["text"] == true || reached == 11, "\(label)") }
+      if reached >= 8 { #expect(ready["tags"] == true, "\(label)") }
+      if reached >= 12 { #expect(ready["text"] == nil, "\(label)") }
       try expectSound(store, label)
       if point % 3 == 0 {
         try Self.whole("text", "text", "tags[]", in: store)

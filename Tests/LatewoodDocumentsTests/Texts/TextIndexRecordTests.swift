@@ -10,12 +10,13 @@ import Testing
   private func records() throws -> [TextIndexRecord] {
     let options = TextOptions(language: .english, folding: .letterCase, stopWords: ["the", "of", ""])
     return [
-      TextIndexRecord(try TextDefinition("title"), number: 1, builtThrough: nil),
+      TextIndexRecord(try TextDefinition("title"), number: 1, .complete),
       TextIndexRecord(
-        try TextDefinition("title^2.5", #"a\.b[].c[]"#, options: options), number: 300, builtThrough: "doc 7"),
+        try TextDefinition("title^2.5", #"a\.b[].c[]"#, options: options), number: 300, .through("doc 7")),
       TextIndexRecord(
         try TextDefinition("t"), TextIndexRecord.Rules(unicode: "16.0.0", stemmers: 7), number: 5,
-        builtThrough: ""),
+        .through("")),
+      TextIndexRecord(try TextDefinition("t"), number: 2, .merging),
     ]
   }
 

@@ -146,6 +146,60 @@ import Testing
     try expectSound()
   }
 
+  @Test func `a build merges its segments in steps, between which documents change`() throws {
+    for number in 0..<40 { try save("doc \(number)", #"{"text":"common n\#(number) m\#(number % 7)"}"#) }
+    var build = TextIndexBuild("text", try TextDefinition("text"), of: collection)
+    (build.limit, build.segmentLimit, build.mergeLength) = (8, 6, 150)
+    var expected = Set((0..<40).map { "doc \($0)" })
+    var states: [TextIndexRecord.Progress] = []
+    while states.last != .complete {
+      let (step, count) = (build, states.count)
+      try store.write { writer in
+        let progress = try step.step(in: writer.batch)
+        #expect(progress.completed <= progress.total && progress.total >= 40)
+      }
+      let record = try #require(try store.reads(collection).indexes().texts.first?.record)
+      states.append(record.progress)
+      try expectSound()
+      if record.progress == .complete { break }
+      #expect(try store.reads(collection).textIndexList().map(\.isReady) == [false])
+      // The build has to become faster than the changes at some time.
+      try #require(count < 300)
+      if count >= 30 { continue }
+      try store.write { _ in
+        try save("doc \(count % 40)", #"{"text":"common later\#(count)"}"#)
+        try save("extra \(count)", #"{"text":"common later\#(count)"}"#)
+        try store.deleteJSON("doc \((count + 20) % 40)", in: collection)
+      }
+      expected.insert("doc \(count % 40)")
+      expected.insert("extra \(count)")
+      expected.remove("doc \((count + 20) % 40)")
+      try expectSound()
+    }
+    // Merges take several steps, in which no documents are added.
+    var pauses = 0
+    for (before, after) in zip(states, states.dropFirst()) where before == after && before != .merging {
+      pauses += 1
+    }
+    #expect(pauses > 2)
+    #expect(Set(try ids("common")) == expected)
+  }
+
+  @Test func `a build that is cancelled during its merge leaves no index`() throws {
+    for number in 0..<9000 { try save("doc \(number)", "{}") }
+    try save("a", #"{"text":"one"}"#)
+    try save("z", #"{"text":"two"}"#)
+    var steps = 0
+    #expect(throws: OnPurpose.self) {
+      try store.createIndex("text", fullText: TextDefinition("text"), in: collection) { progress in
+        steps += 1
+        if progress.completed == progress.total { throw OnPurpose() }
+      }
+    }
+    #expect(steps == 2)
+    #expect(try store.reads(collection).textIndexList() == [])
+  }
+
   @Test func `a build that is cancelled leaves no index`() throws {
     for number in 0..<5 { try save("doc \(number)", #"{"text":"word"}"#) }
     #expect(throws: OnPurpose.self) {
@@ -224,7 +278,7 @@ import Testing
       try TextIndexRecord.stored("text", of: "films", in: spaces.database, store.store))
     let old = TextIndexRecord(
       record.definition, TextIndexRecord.Rules(unicode: "9.0.0", stemmers: 0), number: record.number,
-      builtThrough: nil)
+      .complete)
     func age() throws { try store.store.write { try $0.put(key, old.encoded(), in: spaces.database) } }
     try age()
     let reopened = try store.createCollection("films")

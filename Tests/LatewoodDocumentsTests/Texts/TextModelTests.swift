@@ -65,6 +65,8 @@ import Testing
     var build = TextIndexBuild("text", definition, of: documents)
     build.limit = 1 + random.below(9)
     if random.below(3) == 0 { build.textLength = random.below(100) }
+    build.segmentLimit = 1 + random.below(5)
+    build.mergeLength = 1 + random.below(300)
     try store.write { [build] writer in _ = try build.step(in: writer.batch) }
   }
 
