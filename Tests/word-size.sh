@@ -60,6 +60,8 @@ package final class FileCipher: Sendable {
   func open(
     _ kind: UnitCodec.Kind, at offset: UInt64, _ stored: UnsafeRawPointer, _ layout: Layout
   ) -> UnitText? { nil }
+  var isLocked: Bool { false }
+  func unprovenText(of stored: UnsafeRawPointer, _ layout: Layout) -> UnitText? { nil }
 }
 struct UnitText {
   let range: Range<Int>

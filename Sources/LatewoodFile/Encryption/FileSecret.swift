@@ -88,7 +88,7 @@ extension DatabaseFile {
       if key != nil { throw DatabaseFile.notEncrypted }
       return
     }
-    guard let key else { throw DatabaseFile.keyNeeded }
+    guard let key else { throw UnitCodec.keyNeeded }
     if case .fileKey(secret.fileKey) = key.kind { return }
     guard try secret.wrap.unwrapped(by: key, suite: secret.suite) != nil else {
       throw DatabaseFile.wrongKey(key)
@@ -120,7 +120,6 @@ extension DatabaseFile {
 
   private static let notEncrypted = StorageError(
     .notEncrypted, "the file is not encrypted, but a key was given")
-  static let keyNeeded = StorageError(.keyNeeded, "the file is encrypted, and no key was given")
 
   private static func wrongKey(_ key: EncryptionKey) -> StorageError {
     switch key.kind {
@@ -144,7 +143,7 @@ extension DatabaseFile {
       guard key == nil else { throw notEncrypted }
       return Unlocked(device: device, header: header)
     }
-    guard let key else { throw keyNeeded }
+    guard let key else { throw UnitCodec.keyNeeded }
     let secret = try unwrap(try wraps(in: device, header), suite, key)
     var header = header
     let cipher = secret.cipher(of: header, environment)

@@ -28,7 +28,7 @@ extension UnitCodec {
     guard layout.clear <= layout.trailer,
       let text = cipher?._withUnsafeGuaranteedRef({ $0.open(kind, at: offset, stored, layout) })
     else {
-      var error = isLocked ? DatabaseFile.keyNeeded : UnitCodec.forged(at: offset)
+      var error = isLocked ? UnitCodec.keyNeeded : UnitCodec.forged(at: offset)
       error.offset = offset
       throw error
     }
@@ -42,6 +42,8 @@ extension UnitCodec {
   ) throws(StorageError) {
     if isEncrypted, !isLocked { _ = try text(of: kind, at: offset, stored, layout) }
   }
+
+  static let keyNeeded = StorageError(.keyNeeded, "the file is encrypted, and no key was given")
 
   /// The error for a unit that was changed by somebody without the key, moved, or taken from
   /// another file.
