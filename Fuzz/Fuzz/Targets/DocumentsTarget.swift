@@ -30,27 +30,14 @@ private final class DocumentsRun {
 
   init(_ input: UnsafeRawBufferPointer) throws {
     bytes = InputBytes(input)
-    var options = DocumentOptions()
-    options.expiresByItself = false
-    options.store.compaction = .manual
-    options.store.checkpointsInBackground = false
-    options.store.durability = .relaxed
-    options.store.nodeSize = 1024
-    options.store.inlineValueLimit = 64
+    var options = DocumentOptions.ofTargets
     options.depth = 1 + bytes.below(4)
     options.format = bytes.below(2) == 0 ? .version1 : .version2
     let clock = clock
     options.environment = Environment(now: { clock.withLock { $0 } * 1_000_000 }, random: { 77 })
     self.options = options
     store = try DocumentStore.open(at: "db", on: disk.process(1), mode: .createNew, options: options)
-    documents = try DocumentsRun.collection(of: store)
-  }
-
-  private static func collection(of store: DocumentStore) throws -> CollectionHandle {
-    guard let found = try store.collection(CollectionHandle.defaultName) else {
-      find("no default collection")
-    }
-    return found
+    documents = try store.foundDefaultCollection()
   }
 
   func run() throws {
@@ -82,7 +69,7 @@ private final class DocumentsRun {
     if bytes.below(2) == 0 { try store.close() } else { disk.kill(process: process) }
     process += 1
     store = try DocumentStore.open(at: "db", on: disk.process(process), mode: .openExisting, options: options)
-    documents = try DocumentsRun.collection(of: store)
+    documents = try store.foundDefaultCollection()
     model.expire(through: clock.withLock { $0 })
     try compare()
     let report = try store.verify()

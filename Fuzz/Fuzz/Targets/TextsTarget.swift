@@ -48,13 +48,7 @@ private final class TextsRun {
 
   init(_ input: UnsafeRawBufferPointer) throws {
     bytes = InputBytes(input)
-    var options = DocumentOptions()
-    options.expiresByItself = false
-    options.store.compaction = .manual
-    options.store.checkpointsInBackground = false
-    options.store.durability = .relaxed
-    options.store.nodeSize = 1024
-    options.store.inlineValueLimit = 64
+    var options = DocumentOptions.ofTargets
     options.environment = Environment(now: { 1_700_000_000_000_000 }, random: { 77 })
     self.options = options
     let fields = try ["text", "tags[]"].map { try TextDefinition.Field(parsing: $0) }
@@ -63,14 +57,7 @@ private final class TextsRun {
       "stems": try TextDefinition(fields, TextOptions(language: .english, stopWords: ["the"])),
     ]
     store = try DocumentStore.open(at: "db", on: disk.process(1), mode: .createNew, options: options)
-    documents = try TextsRun.collection(of: store)
-  }
-
-  private static func collection(of store: DocumentStore) throws -> CollectionHandle {
-    guard let found = try store.collection(CollectionHandle.defaultName) else {
-      find("no default collection")
-    }
-    return found
+    documents = try store.foundDefaultCollection()
   }
 
   func run() throws {
@@ -112,7 +99,7 @@ private final class TextsRun {
     if bytes.below(2) == 0 { try store.close() } else { disk.kill(process: process) }
     process += 1
     store = try DocumentStore.open(at: "db", on: disk.process(process), mode: .openExisting, options: options)
-    documents = try TextsRun.collection(of: store)
+    documents = try store.foundDefaultCollection()
     let report = try store.verify(deep: true)
     if !report.isSound { find("\(report.faults) \(report.store?.faults ?? [])") }
   }

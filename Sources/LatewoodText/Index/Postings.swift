@@ -322,10 +322,7 @@ struct Postings: Equatable {
         var more: UInt64 = 0
         for index in start..<numbers.count {
           let code = try reader.number()
-          number &+= code >> 1 &+ 1
-          guard code < TextIndexKey.numberLimit << 1, number < TextIndexKey.numberLimit else {
-            throw reader.damaged("the number of a document is too large")
-          }
+          try Postings.advance(&number, by: code, reader)
           numbers[index] = number
           guard code & 1 == 0 else { continue }
           // A single shape.
@@ -352,10 +349,7 @@ struct Postings: Equatable {
     var total = 0
     for index in start..<numbers.count {
       let code = try reader.number()
-      number &+= code >> 1 &+ 1
-      guard code < TextIndexKey.numberLimit << 1, number < TextIndexKey.numberLimit else {
-        throw reader.damaged("the number of a document is too large")
-      }
+      try Postings.advance(&number, by: code, reader)
       numbers[index] = number
       if code & 1 == 0 {
         try readShapes(&reader, index * fieldCount, &total)
@@ -365,6 +359,15 @@ struct Postings: Equatable {
       }
     }
     return total
+  }
+
+  /// Moves to the number of the next document, whose difference is in the upper bits of a code.
+  @inline(__always)
+  private static func advance(_ number: inout UInt64, by code: UInt64, _ reader: IndexBytes) throws {
+    number &+= code >> 1 &+ 1
+    guard code < TextIndexKey.numberLimit << 1, number < TextIndexKey.numberLimit else {
+      throw reader.damaged("the number of a document is too large")
+    }
   }
 
   /// Returns the number of the first document of a body.
