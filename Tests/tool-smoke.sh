@@ -476,6 +476,10 @@ expect 3 "a key for a plain file" get secret.lw secret --key-file one.key
 expect 0 "encrypt in place" encrypt secret.lw --cipher chacha20 --key-file one.key
 is "it is encrypted" "$(grep -c quokka secret.lw)" 0
 expect 0 "it is sound" verify secret.lw --key-file one.key
+expect 0 "another derivation" rekey secret.lw --key-file one.key --new-password-fd 4 --pbkdf2 4<password
+is "the file says so" "$(od -An -v -tu1 -j 9224 -N 1 secret.lw)$(od -An -v -tu1 -j 13320 -N 1 secret.lw)" "   2   2"
+expect 0 "a password with it" get secret.lw secret --password-fd 4 4<password ; is "the value" "$out" quokka
+expect 0 "a key again" rekey secret.lw --password-fd 4 --new-key-file one.key 4<password
 expect 2 "a password needs a terminal" get secret.lw secret --password </dev/null
 expect 0 "commands of a shell get the key" shell secret.lw --key-file one.key <<<"get secret" ; is "the value" "$out" quokka
 expect 0 "and the password" rekey secret.lw --key-file one.key --new-password-fd 4 4<password

@@ -17,27 +17,27 @@ import Testing
     var expectedPath: String { "Tests/golden-encrypted/\(name).expected.jsonl" }
 
     init(
-      _ name: String, _ key: LatewoodFile.EncryptionKey, _ suite: LatewoodFile.CipherSuite,
-      _ derivation: KeyDerivation
+      _ name: String, _ key: LatewoodFile.EncryptionKey, _ suite: LatewoodFile.CipherSuite
     ) throws {
       self.name = name
       var options = Store.Options()
-      options.encryption = NewEncryption(key, suite: suite, derivation: derivation)
+      options.encryption = NewEncryption(key, suite: suite)
       self.options = options
       store = try GoldenFile.checkpointedStore(options)
     }
 
     static func all() throws -> [EncryptedFile] {
-      let password = LatewoodFile.EncryptionKey.password(
-        Array("correct horse".utf8).withUnsafeBytes { SecretBytes(copying: $0) })
+      func password(
+        _ derivation: LatewoodFile.PasswordDerivation
+      ) -> LatewoodFile.EncryptionKey { .password("correct horse", derivation: derivation) }
       let raw = LatewoodFile.EncryptionKey.raw(
         SecretBytes(count: 32) { bytes in for at in 0..<32 { bytes[at] = UInt8(at) } })
       return [
-        try EncryptedFile("aes256-raw", raw, .aes256, .raw),
+        try EncryptedFile("aes256-raw", raw, .aes256),
         try EncryptedFile(
-          "aes256-argon2id", password, .aes256, .argon2id(Argon2id(memory: 64, passes: 1, lanes: 1))),
-        try EncryptedFile("chacha20-raw", raw, .chaCha20, .raw),
-        try EncryptedFile("chacha20-pbkdf2", password, .chaCha20, .pbkdf2(rounds: 1000)),
+          "aes256-argon2id", password(.argon2id(memory: 65536, passes: 1)), .aes256),
+        try EncryptedFile("chacha20-raw", raw, .chaCha20),
+        try EncryptedFile("chacha20-pbkdf2", password(.pbkdf2(rounds: 1000)), .chaCha20),
       ]
     }
   }

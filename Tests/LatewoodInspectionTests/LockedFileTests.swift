@@ -108,6 +108,54 @@ import Testing
     }
   }
 
+  @Test(arguments: LatewoodFile.CipherSuite.allCases)
+  func `every byte is explained, and without the key nothing that is encrypted`(
+    suite: LatewoodFile.CipherSuite
+  ) throws {
+    let seed = SeededRandom.seed()
+    let run = try Self.run(suite, seed: seed)
+    try run.store.write { try $0.put([1], Array(repeating: 2, count: 500), in: $0.keyspace("apples")) }
+    try run.store.sync()
+    for key in [Self.key, nil] {
+      let file = try InspectedFile(path: RandomStore.path, on: run.volume, key: key, needsKey: false)
+      defer { file.close() }
+      let message = "LATEWOOD_SEED=\(seed), key \(key != nil)"
+      let annotator = Annotator(file)
+      let rows = try annotator.rows(in: 0..<file.size)
+      AnnotatorTests.check(rows, cover: 0..<file.size, message)
+      // Parts of old commits are punched out.
+      let faults = rows.filter { $0.isFault && !$0.meaning.hasPrefix("commit: checksum") }
+      #expect(faults == [], "\(message)")
+      let meanings = Set(rows.map { $0.meaning.prefix { $0 != ":" } })
+      for name in ["slot 0", "slot 1", "commit", "checkpoint", "nodes"] {
+        #expect(meanings.contains(name[...]), "\(message), \(name)")
+      }
+      // Every trailer that is shown is one that the epochs of slots and frames account for.
+      let trailers = rows.indices.filter { rows[$0].meaning.hasSuffix(": epoch") }
+      for index in trailers {
+        #expect(rows[index].range.count == 16 && rows[index + 2].range.count == 16, "\(message)")
+        #expect(rows[index + 1].meaning.contains("number in the epoch"), "\(message)")
+      }
+      let nodes = rows.filter { $0.meaning.hasSuffix(": own offset \($0.range.lowerBound &- 16)") }.count
+      #expect(trailers.count > nodes && nodes > 0, "\(message)")
+      let isLocked = !rows.contains { $0.meaning.hasPrefix("leaf: kind") }
+      #expect(isLocked == (key == nil), "\(message)")
+      #expect(isLocked == rows.contains { $0.meaning == "node: entries, encrypted" }, "\(message)")
+      #expect(!isLocked || !rows.contains { $0.meaning.contains("`") }, "\(message)")
+      // Parts of the file are explained like the whole.
+      var random = SeededRandom(seed: seed)
+      for _ in 0..<30 {
+        let start = UInt64(random.below(Int(file.size)))
+        let range = start..<min(file.size, start + 200)
+        let part = try annotator.rows(in: range)
+        AnnotatorTests.check(part, cover: range, "\(message), \(range)")
+        let whole = rows.filter { $0.range.overlaps(range) }
+        #expect(part.map(\.meaning) == whole.map(\.meaning), "\(message), \(range)")
+      }
+    }
+    try run.store.close()
+  }
+
   @Test func `only the key tells a forged checkpoint`() throws {
     let run = try Self.run(.chaCha20, seed: SeededRandom.seed())
     try run.store.checkpoint()

@@ -126,6 +126,7 @@ import Testing
     #expect(try bound("the king").root == .phrase(0))
     #expect(try bound("title:(plot:a)").phrases[0].fields == [])
     #expect(throws: BoundTextQuery.UnknownField(name: "x")) { try bound("x:a") }
+    #expect(TextQueryParser.offset(ofField: "x", in: "x y:a {z \"x\"}:b x:c") == 9)
     let pairs = try bound("東京都 猫").phrases
     #expect(pairs[0].terms.map(\.prefix) == [nil, nil] && pairs[1].terms[0].prefix == Array("猫".utf8))
     #expect(try bound("\"" + String(repeating: "a ", count: 30_000) + "\"").phrases[0].terms.count == 64)

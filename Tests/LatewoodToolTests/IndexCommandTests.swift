@@ -109,6 +109,10 @@ import Testing
     #expect(malformed.code == .badInput)
     #expect(malformed.error.contains("line 1, column 10: the full-text query is not valid: expected a word"))
     #expect(malformed.error.contains("space AND\n         ^\n"), "\(malformed.error)")
+    let inSelector = try tool("find", "@", #"{"year":1,"$text":"space AND"}"#)
+    #expect(inSelector.error.contains("not valid: expected a word at the end of the query (at byte 9 of"))
+    let unknown = try tool("find", "@", "--text", "space genre:moon")
+    #expect(unknown.error.contains("words does not have the field genre (at byte 6 of the query), only"))
     let inStatement = try tool("query", "@", "SELECT title FROM _ WHERE MATCH(words, 'space NEAR(')")
     #expect(inStatement.error.contains("words, 'space NEAR(')\n" + String(repeating: " ", count: 51) + "^"))
     #expect(try tool("find", "@", "--text-index", "words").code == .usage)
@@ -128,7 +132,15 @@ import Testing
     }
     #expect(!(try tool("size", "@").output.contains(#/ indexes +[1-9]/#)))
     try #expect(tool("index", "create", "@", "words", "text", "--text").code == .success)
+    try #expect(tool("index", "create", "@", "by text", "text:desc", "--where", "{}").code == .success)
     #expect(try tool("size", "@").output.contains(#/ indexes +[1-9]/#))
+    #expect(
+      try tool("info", "@").lines.suffix(3) == [
+        "  _default                      50 documents",
+        "    index by text  on text:desc  partial  50 entries",
+        "    index words  on text  full text  50 documents",
+      ])
+    try #expect(tool("index", "drop", "@", "by text").code == .success)
     try #expect(tool("compact", "@").code == .success)
     #expect(try tool("inspect", "tree", "@").output.contains(#/\nwords\/_default\/1 +[1-9]/#))
     let ranked = try tool("find", "@", "--text", "word3 OR word8", "--fields", "_id").lines

@@ -24,6 +24,9 @@ public typealias UniquenessCheck = LatewoodDocuments.UniquenessCheck
 /// The key that opens an encrypted database: see ``Database/Configuration/encryptionKey``.
 public typealias EncryptionKey = LatewoodStore.EncryptionKey
 
+/// How a key is derived from a password: see ``EncryptionKey``.
+public typealias PasswordDerivation = LatewoodStore.PasswordDerivation
+
 /// The ciphers of an encrypted database: see ``Database/Configuration/cipherSuite``.
 public typealias CipherSuite = LatewoodStore.CipherSuite
 

@@ -22,18 +22,31 @@ public struct EncryptionKey: Sendable, Equatable {
   }
 
   package let kind: Kind
+  /// How files that are encrypted with this key derive theirs from a password.
+  package let derivation: PasswordDerivation
 
-  package init(_ kind: Kind) { self.kind = kind }
+  package init(_ kind: Kind, derivation: PasswordDerivation = .usual) {
+    self.kind = kind
+    self.derivation = derivation
+  }
 
   /// A password. Its UTF-8 is used unchanged, so programs that accept passwords with accents should
   /// normalize them in the same way everywhere.
   ///
   /// Every open derives a key from it, which is made to be slow, so that an attacker who has the
-  /// file can try only few passwords: about 0.2 seconds and 64 MiB of memory. A password that can
-  /// be guessed does not protect a file.
-  public static func password(_ password: String) -> EncryptionKey {
+  /// file can try only few passwords: by default about 0.2 seconds and 64 MiB of memory. A password
+  /// that can be guessed does not protect a file.
+  ///
+  /// - Parameters:
+  ///   - password: the password.
+  ///   - derivation: how a file that is created with this key, or gets it, derives its own from the
+  ///     password. An existing file states that itself. Default: ``PasswordDerivation/usual``.
+  public static func password(
+    _ password: String, derivation: PasswordDerivation = .usual
+  ) -> EncryptionKey {
     var password = password
-    return .password(password.withUTF8 { SecretBytes(copying: UnsafeRawBufferPointer($0)) })
+    let bytes = password.withUTF8 { SecretBytes(copying: UnsafeRawBufferPointer($0)) }
+    return EncryptionKey(.password(bytes), derivation: derivation)
   }
 
   /// A key of 32 bytes, which must be random. It is used without a slow derivation, so opening
@@ -48,8 +61,10 @@ public struct EncryptionKey: Sendable, Equatable {
       })
   }
 
-  package static func password(_ password: SecretBytes) -> EncryptionKey {
-    EncryptionKey(.password(password))
+  package static func password(
+    _ password: SecretBytes, derivation: PasswordDerivation = .usual
+  ) -> EncryptionKey {
+    EncryptionKey(.password(password), derivation: derivation)
   }
 
   package static func raw(_ bytes: SecretBytes) -> EncryptionKey { EncryptionKey(.raw(bytes)) }
@@ -67,6 +82,56 @@ extension EncryptionKey: CustomStringConvertible, CustomReflectable {
 
   /// A mirror that does not show the bytes of the key.
   public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// How a key is derived from a password: how long each attempt of an attacker takes, and each open.
+///
+/// ```swift
+/// options.encryptionKey = .password("correct horse battery staple", derivation: .pbkdf2())
+/// ```
+public struct PasswordDerivation: Sendable, Equatable {
+  private enum Function: Sendable, Equatable {
+    case argon2id(memory: Int, passes: Int)
+    case pbkdf2(rounds: Int)
+  }
+
+  private let function: Function
+
+  /// Argon2id with 64 MiB of memory and three passes, as RFC 9106 recommends.
+  public static let usual = argon2id(memory: 64 << 20, passes: 3)
+
+  /// Argon2id (RFC 9106), which also needs memory, and so is expensive to attack with special
+  /// hardware.
+  ///
+  /// Creating or changing a file throws `unsupported` if the parameters are out of bounds.
+  ///
+  /// - Parameters:
+  ///   - memory: the memory that each open needs, in bytes: 8 KiB to 1 GiB, rounded down to KiB.
+  ///   - passes: how often the memory is filled: 1 to 64.
+  public static func argon2id(memory: Int, passes: Int) -> PasswordDerivation {
+    PasswordDerivation(function: .argon2id(memory: memory, passes: passes))
+  }
+
+  /// PBKDF2 with HMAC-SHA-256 (RFC 8018), for rules that require it, and machines without memory to
+  /// spare.
+  ///
+  /// Creating or changing a file throws `unsupported` if the number is out of bounds.
+  ///
+  /// - Parameter rounds: 1 to 67,108,864. Default: 600,000.
+  public static func pbkdf2(rounds: Int = 600_000) -> PasswordDerivation {
+    PasswordDerivation(function: .pbkdf2(rounds: rounds))
+  }
+
+  /// Throws `unsupported` if a parameter is out of bounds.
+  var keyDerivation: KeyDerivation {
+    get throws(StorageError) {
+      switch function {
+      case .argon2id(let memory, let passes):
+        .argon2id(try Argon2id(memory: memory / 1024, passes: passes, lanes: 1))
+      case .pbkdf2(let rounds): .pbkdf2(rounds: rounds)
+      }
+    }
+  }
 }
 
 /// The way in which the key that encrypts a file's key is made from an ``EncryptionKey``.
@@ -92,11 +157,6 @@ package enum KeyDerivation: Sendable, Equatable {
     static let passes = 64
     static let lanes = 64
     static let rounds = 1 << 26
-  }
-
-  /// The default for passwords: 64 MiB and three passes, as RFC 9106 recommends.
-  package static var usual: KeyDerivation {
-    get throws(StorageError) { .argon2id(try Argon2id(memory: 65536, passes: 3, lanes: 1)) }
   }
 
   /// Throws `unsupported` if the costs are not ones that a file may ask for.

@@ -7,13 +7,10 @@ import LatewoodDevice
 package struct NewEncryption: Sendable, Equatable {
   package var key: EncryptionKey
   package var suite: CipherSuite
-  /// How the key is made from a password; nil for the default.
-  package var derivation: KeyDerivation?
 
-  package init(_ key: EncryptionKey, suite: CipherSuite = .aes256, derivation: KeyDerivation? = nil) {
+  package init(_ key: EncryptionKey, suite: CipherSuite = .aes256) {
     self.key = key
     self.suite = suite
-    self.derivation = derivation
   }
 
   #if DEBUG
@@ -31,16 +28,13 @@ package struct NewEncryption: Sendable, Equatable {
   func wrap(
     _ fileKey: SecretBytes, suite: CipherSuite, _ environment: Environment
   ) throws(StorageError) -> KeyWrap {
-    var used = derivation
-    if used == nil {
-      switch key.kind {
-      case .raw: used = .raw
-      case .password: used = try .usual
-      case .fileKey: break
-      }
+    let derivation: KeyDerivation
+    switch key.kind {
+    case .raw: derivation = .raw
+    case .password: derivation = try key.derivation.keyDerivation
+    case .fileKey: throw StorageError(.wrongKey, "a new file needs a password or a raw key")
     }
-    guard let used else { throw StorageError(.wrongKey, "a new file needs a password or a raw key") }
-    return try KeyWrap(fileKey, suite: suite, with: key, by: used, random: environment.random)
+    return try KeyWrap(fileKey, suite: suite, with: key, by: derivation, random: environment.random)
   }
 
   /// Returns a new key for a file, encrypted with `key`.

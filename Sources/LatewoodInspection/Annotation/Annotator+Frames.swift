@@ -26,13 +26,34 @@ extension Annotator {
       try fields(FieldTable.frame, of: name, in: range.lowerBound..<payload, isDamaged: isDamaged, &rows)
     }
     guard payload < range.upperBound, rows.wanted.upperBound > payload else { return }
+    // A trailer is at the end of the payload, but before the nodes of a nodes frame.
+    let trailer = header.endsLog ? 0 : trailerLength
+    let room = min(payload + trailer, end)
+    let text = payload..<max(payload, end - min(trailer, end - payload))
     switch header.kind {
-    case .commit: try explainOperations(payload..<end, &rows)
-    case .nodes: try explainNodeSpace(payload..<end, "room of a nodes frame: no meaning", &rows)
-    case .checkpoint: try fields(FieldTable.checkpoint, of: name, in: payload..<end, &rows)
-    case .seal: break
+    case .commit:
+      if isEncrypted {
+        rows.add(text, "commit: operations, encrypted")
+      } else {
+        try explainOperations(text, &rows)
+      }
+      try explainTrailer(of: name, text.upperBound..<end, &rows)
+    case .nodes:
+      try explainTrailer(of: name, payload..<room, &rows)
+      try explainNodeSpace(room..<end, "room of a nodes frame: no meaning", &rows)
+    case .checkpoint:
+      try fields(FieldTable.checkpoint, of: name, in: text, &rows)
+      try explainTrailer(of: name, text.upperBound..<end, &rows)
+    case .seal: try explainTrailer(of: name, text.upperBound..<end, &rows)
     }
     rows.add(end..<range.upperBound, "zeros to a multiple of 8")
+  }
+
+  /// Explains the trailer of a unit, of which nothing is there if the file is not encrypted.
+  func explainTrailer(
+    of name: String, _ range: Range<UInt64>, _ rows: inout AnnotatedRows
+  ) throws(StorageError) {
+    if !range.isEmpty { try fields(FieldTable.trailer, of: name, in: range, &rows) }
   }
 
   private func explainOperations(

@@ -22,7 +22,7 @@ extension Annotator {
         continue
       }
       if start < at { try explainRest(start..<at, otherwise, &rows) }
-      explain(node, &rows)
+      try explain(node, &rows)
       start = at + UInt64(node.reference.length)
       at = (start + step - 1) / step * step
     }
@@ -31,11 +31,33 @@ extension Annotator {
     }
   }
 
-  private func node(at offset: UInt64, beyond wanted: UInt64) throws(StorageError) -> NodeCopy? {
-    guard let node = try file.units.node(at: offset), offset + UInt64(node.reference.length) > wanted else {
-      return nil
+  /// A node, whose content is there unless the file is encrypted and the key missing.
+  private struct FoundNode {
+    var reference: NodeReference
+    var content: NodeCopy?
+  }
+
+  private func node(at offset: UInt64, beyond wanted: UInt64) throws(StorageError) -> FoundNode? {
+    let found: FoundNode?
+    if file.isLocked {
+      found = try file.units.lockedNode(at: offset).map { FoundNode(reference: $0) }
+    } else {
+      found = try file.units.node(at: offset).map { FoundNode(reference: $0.reference, content: $0) }
     }
-    return node
+    guard let found, offset + UInt64(found.reference.length) > wanted else { return nil }
+    return found
+  }
+
+  private func explain(_ found: FoundNode, _ rows: inout AnnotatedRows) throws(StorageError) {
+    let start = found.reference.offset
+    let end = start + UInt64(found.reference.length)
+    if let content = found.content {
+      explain(content, &rows)
+    } else {
+      try fields(FieldTable.node, of: "node", in: start..<start + UInt64(NodeLayout.arrays), &rows)
+      rows.add(start + UInt64(NodeLayout.arrays)..<end - trailerLength, "node: entries, encrypted")
+    }
+    try explainTrailer(of: "node", end - trailerLength..<end, &rows)
   }
 
   /// Explains bytes that are not a node: padding, a value that the tree refers to, or bytes without
@@ -48,7 +70,7 @@ extension Annotator {
     if range.count < Int(FileLayout.nodeAlignment), try reader.isZero(shown) {
       return rows.add(range, "zeros to a multiple of 64")
     }
-    if try !reader.isZero(shown) {
+    if !file.isLocked, try !reader.isZero(shown) {
       let tree = try LiveTree(file.checkpoint?.record.root, file.units)
       let inside = tree.extents.filter { $0.offset < shown.upperBound && $0.length > 0 }
         .sorted { $0.offset < $1.offset }
@@ -56,8 +78,10 @@ extension Annotator {
         let (end, overflow) = extent.offset.addingReportingOverflow(extent.length)
         guard !overflow, end > rows.position, end <= range.upperBound else { continue }
         if rows.position < extent.offset { rows.add(rows.position..<extent.offset, otherwise) }
-        let value = try text(extent.offset..<end)
-        rows.add(extent.offset..<end, "extent, a value of keyspace \(extent.keyspace): \(value)")
+        let valueEnd = end - trailerLength
+        let value = isEncrypted ? "encrypted" : try text(extent.offset..<valueEnd)
+        rows.add(extent.offset..<valueEnd, "extent, a value of keyspace \(extent.keyspace): \(value)")
+        try explainTrailer(of: "extent", valueEnd..<end, &rows)
       }
     }
     rows.add(range, otherwise)
@@ -94,7 +118,7 @@ extension Annotator {
     let prefix = inspected.bytes[at..<at + node.prefixCount]
     rows.add(range(at, node.prefixCount), "prefix: \(ByteText.quoted(prefix))")
     explainCells(inspected, &rows)
-    rows.add(start..<start + UInt64(node.length), "\(name): not used")
+    rows.add(start..<start + UInt64(node.length) - trailerLength, "\(name): not used")
     withExtendedLifetime(inspected) {}
   }
 

@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Explains every byte of a file in the words of FORMAT.md.
+/// Explains every byte of a file in the words of FORMAT.md. In an encrypted file, that is what is
+/// in the clear, and with its key the decrypted content of nodes.
 package struct Annotator {
   /// The structure that an offset in the file belongs to.
   package enum Structure: Equatable {
@@ -29,6 +30,8 @@ package struct Annotator {
 
   let file: InspectedFile
   var reader: FileReader { file.reader }
+  var isEncrypted: Bool { file.units.codec.isEncrypted }
+  var trailerLength: UInt64 { UInt64(file.units.codec.trailerLength) }
 
   package init(_ file: InspectedFile) { self.file = file }
 
@@ -56,12 +59,18 @@ package struct Annotator {
     switch structure {
     case .header(let copy):
       let isDamaged = file.header.faults[copy] != nil
+      let table = isEncrypted ? FieldTable.encryptedHeader : FieldTable.header
       try fields(
-        FieldTable.header, of: copy == 0 ? "header" : "copy of the header", in: range, isDamaged: isDamaged,
+        table, of: copy == 0 ? "header" : "copy of the header", in: range, isDamaged: isDamaged,
         &rows)
     case .slot(let number):
       let isDamaged = file.slots[number].slot == nil
-      try fields(FieldTable.slot, of: "slot \(number)", in: range, isDamaged: isDamaged, &rows)
+      var table = FieldTable.slot
+      if isEncrypted {
+        table += FieldTable.moved(FieldTable.trailer, by: RootSlot.length)
+        table += FieldTable.moved(FieldTable.keyWrap, by: KeyWrap.blockOffset)
+      }
+      try fields(table, of: "slot \(number)", in: range, isDamaged: isDamaged, &rows)
     case .frame(let header, let range): try explain(header, range, &rows)
     case .gap(let range): try explainNodeSpace(range, "remains of frames, or a hole: no meaning", &rows)
     case .tail(let range):

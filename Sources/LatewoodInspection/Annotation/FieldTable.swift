@@ -35,7 +35,7 @@ struct AnnotatedField {
   }
 }
 
-/// The tables of FORMAT.md, sections 3, 4, 5, 7 and 8. Bytes outside all fields are zero.
+/// The tables of FORMAT.md, sections 3, 4, 5, 7, 8 and 14. Bytes outside all fields are zero.
 enum FieldTable {
   static let header = [
     AnnotatedField(FileHeader.Offset.magic, 8, "magic"),
@@ -47,6 +47,13 @@ enum FieldTable {
     AnnotatedField(FileHeader.Offset.databaseID, 16, "database id"),
     AnnotatedField(FileHeader.Offset.checksum, 8, "checksum"),
   ]
+
+  static let encryptedHeader =
+    (header + [
+      AnnotatedField(
+        FileHeader.Offset.cipherSuite, 1, "cipher suite",
+        .named { $0 == 1 ? "1: AES-256" : $0 == 2 ? "2: ChaCha20" : "\($0): not known" })
+    ]).sorted { $0.offset < $1.offset }
 
   static let slot = [
     AnnotatedField(RootSlot.Offset.checksum, 8, "checksum"),
@@ -108,6 +115,40 @@ enum FieldTable {
     AnnotatedField(NodeLayout.childEntries, 8, "entries", .number),
     AnnotatedField(NodeLayout.childLiveBytes, 8, "live bytes", .number),
   ]
+
+  /// Follows the text of every unit of an encrypted file.
+  static let trailer = [
+    AnnotatedField(0, 16, "epoch"),
+    AnnotatedField(16, 8, "number in the epoch", .number),
+    AnnotatedField(24, 16, "tag"),
+  ]
+
+  /// In the block of each slot of an encrypted file.
+  static let keyWrap =
+    [
+      AnnotatedField(KeyWrap.Offset.checksum, 8, "key: checksum"),
+      AnnotatedField(KeyWrap.Offset.derivation, 1, "key: derivation", .named(derivation)),
+      AnnotatedField(KeyWrap.Offset.derivation + 4, 4, "key: passes or rounds", .number),
+      AnnotatedField(KeyWrap.Offset.derivation + 8, 4, "key: KiB of memory", .number),
+      AnnotatedField(KeyWrap.Offset.derivation + 12, 4, "key: lanes", .number),
+      AnnotatedField(KeyWrap.Offset.salt, 32, "key: salt"),
+      AnnotatedField(KeyWrap.Offset.key, 32, "key: the key of the file, encrypted"),
+    ] + moved(trailer, by: KeyWrap.Offset.trailer, named: "key: ")
+
+  static func moved(
+    _ fields: [AnnotatedField], by offset: Int, named prefix: String = ""
+  ) -> [AnnotatedField] {
+    fields.map { AnnotatedField($0.offset + offset, $0.length, prefix + $0.name, $0.form) }
+  }
+
+  @Sendable private static func derivation(_ value: UInt64) -> String {
+    switch value {
+    case 0: "0: none, a raw key"
+    case 1: "1: Argon2id"
+    case 2: "2: PBKDF2"
+    default: "\(value): not known"
+    }
+  }
 
   /// Describes the flags of a commit frame or a seal; other frames do not have flags.
   @Sendable private static func flags(_ value: UInt64) -> String {

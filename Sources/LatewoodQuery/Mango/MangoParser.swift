@@ -248,7 +248,8 @@ package struct MangoParser {
       throw refusal("$text takes a text, or an object with a query or words, and the name of an index", place)
     }
     do throws(TextQueryError) { _ = try words.query() } catch {
-      throw QueryError(.invalidSelector, error.description, place: place.text)
+      throw QueryError(
+        .invalidSelector, "the full-text query is not valid: \(error.description)", place: place.text)
     }
     return TextCondition(index: index, words)
   }

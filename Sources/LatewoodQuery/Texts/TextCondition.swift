@@ -76,10 +76,11 @@ package final class TextSearch: Sendable {
     do throws(BoundTextQuery.UnknownField) {
       query = try BoundTextQuery(parsed, fields: definition.names, &analyzer)
     } catch {
+      let place = TextQueryParser.offset(ofField: error.name, in: words.text)
       throw QueryError(
         .invalidText,
-        "the full-text index \(index) does not have the field \(error.name), only \(definition.names.joined(separator: ", "))"
-      )
+        "the full-text index \(index) does not have the field \(error.name)\(place.map { " (at byte \($0) of the query)" } ?? ""),"
+          + " only \(definition.names.joined(separator: ", "))")
     }
     analyzers = Guarded([analyzer])
   }

@@ -5,6 +5,9 @@ import LatewoodFile
 /// ``Store/Options/encryptionKey``.
 public typealias EncryptionKey = LatewoodFile.EncryptionKey
 
+/// How a key is derived from a password: see ``EncryptionKey``.
+public typealias PasswordDerivation = LatewoodFile.PasswordDerivation
+
 /// The ciphers of an encrypted file: see ``Store/Options/cipherSuite``.
 public typealias CipherSuite = LatewoodFile.CipherSuite
 

@@ -144,18 +144,15 @@ extension Store {
     /// ``Store/changeEncryptionKey(to:renewingFileKey:)`` encrypts. An existing file states its
     /// own. Default: `.aes256`. `.chaCha20` is about twice as fast.
     public var cipherSuite: CipherSuite = NewEncryption.usual?.suite ?? .aes256
-    /// How the key of a new file is derived from a password; nil for the default.
-    package var keyDerivation: KeyDerivation?
     /// How a new file is encrypted, and the key of an existing one; nil for a file that is not
     /// encrypted.
     package var encryption: NewEncryption? {
       get {
-        encryptionKey.map { NewEncryption($0, suite: cipherSuite, derivation: keyDerivation) }
+        encryptionKey.map { NewEncryption($0, suite: cipherSuite) }
       }
       set {
         encryptionKey = newValue?.key
         cipherSuite = newValue?.suite ?? cipherSuite
-        keyDerivation = newValue?.derivation
       }
     }
     /// The minimum number of dead bytes that are worth two syncs and a root slot.

@@ -22,6 +22,8 @@ package struct TextQueryParser {
   private let length: Int
   private var depth = 0
   private var phraseCount = 0
+  /// The names of fields in the query, with their offsets.
+  private var fieldNames: [(name: String, offset: Int)] = []
 
   private struct Token {
     var kind: Kind
@@ -43,13 +45,16 @@ package struct TextQueryParser {
   /// - Throws: ``TextQueryError`` if it is malformed, or exceeds a limit of ``TextQuery``.
   package static func parse(_ text: String) throws(TextQueryError) -> TextQuery {
     var parser = try TextQueryParser(text)
-    guard !parser.tokens.isEmpty else { return .all([]) }
-    let query = try parser.query()
-    if parser.tokens.first?.kind == .symbol(UInt8(ascii: ")")) {
-      throw parser.error("this parenthesis closes none: remove it, or add \"(\" before it")
-    }
-    guard parser.tokens.isEmpty else { throw parser.error("expected a word or an operator here") }
-    return query
+    return try parser.wholeQuery()
+  }
+
+  /// Returns the offset at which a query first names a field, in UTF-8; nil if it does not.
+  package static func offset(ofField name: String, in text: String) -> Int? {
+    do throws(TextQueryError) {
+      var parser = try TextQueryParser(text)
+      _ = try parser.wholeQuery()
+      return parser.fieldNames.first { $0.name == name }?.offset
+    } catch { return nil }
   }
 
   // MARK: Tokens
@@ -136,6 +141,16 @@ package struct TextQueryParser {
 
   // MARK: Grammar
 
+  private mutating func wholeQuery() throws(TextQueryError) -> TextQuery {
+    guard !tokens.isEmpty else { return .all([]) }
+    let query = try query()
+    if isAtSymbol(")") {
+      throw error("this parenthesis closes none: remove it, or add \"(\" before it")
+    }
+    guard tokens.isEmpty else { throw error("expected a word or an operator here") }
+    return query
+  }
+
   private mutating func query() throws(TextQueryError) -> TextQuery {
     var parts = [try both()]
     while isAt("OR") {
@@ -193,7 +208,7 @@ package struct TextQueryParser {
       return inner
     }
     if skip("{") {
-      let names = try fieldNames()
+      let names = try namesInBraces()
       guard skip(":") else { throw error("expected \":\" after the names of fields") }
       return .fields(names, try part())
     }
@@ -206,20 +221,27 @@ package struct TextQueryParser {
     }
     guard token.kind.isText else { throw error("expected a word here; put other characters in quotes") }
     if next == .symbol(UInt8(ascii: ":")) {
-      let name = try text()
+      let name = try fieldName()
       tokens.removeFirst()
       return .fields([name], try part())
     }
     return .phrase(try phrase())
   }
 
-  private mutating func fieldNames() throws(TextQueryError) -> [String] {
+  private mutating func fieldName() throws(TextQueryError) -> String {
+    let offset = tokens.first?.offset ?? length
+    let name = try text()
+    fieldNames.append((name, offset))
+    return name
+  }
+
+  private mutating func namesInBraces() throws(TextQueryError) -> [String] {
     var names: [String] = []
     while !isAtSymbol("}") {
       guard tokens.first?.kind.isText == true else {
         throw error("expected the name of a field, or \"}\" after the last one")
       }
-      names.append(try text())
+      names.append(try fieldName())
     }
     guard !names.isEmpty else { throw error("expected the name of a field before \"}\"") }
     tokens.removeFirst()

@@ -16,7 +16,8 @@ extension CommandDescription {
     ],
     json: [
       #"{"collections":[{"name":"NAME","documents":NUMBER,"conflicts":NUMBER,"#,
-      #"  "tombstones":NUMBER,"lastSequence":NUMBER}, ...]}"#,
+      #"  "tombstones":NUMBER,"lastSequence":NUMBER,"#,
+      #"  "indexes":[as `latewood index` prints them]}, ...]}"#,
     ]
   ) { arguments, console in
     let facts = try DocumentDatabase.reading(arguments).closing { database in
@@ -40,6 +41,7 @@ struct CollectionFacts {
   let conflicts: Int
   let tombstones: Int
   let lastSequence: UInt64
+  let indexes: [ListedIndex]
 
   static func all(of store: DocumentStore) throws -> [CollectionFacts] {
     var list: [CollectionFacts] = []
@@ -53,7 +55,8 @@ struct CollectionFacts {
       list.append(
         CollectionFacts(
           name: name, documents: totals.documents, conflicts: try reads.count(query),
-          tombstones: totals.tombstones, lastSequence: try reads.lastSequence()))
+          tombstones: totals.tombstones, lastSequence: try reads.lastSequence(),
+          indexes: try reads.listedIndexes()))
     }
     return list
   }
@@ -73,6 +76,7 @@ struct CollectionFacts {
     writer.member("conflicts", conflicts)
     writer.member("tombstones", tombstones)
     writer.member("lastSequence", lastSequence)
+    writer.array("indexes", indexes) { writer, index in index.write(to: &writer) }
     writer.endDictionary()
   }
 }

@@ -4,6 +4,8 @@ extension OptionDescription {
   static let cipher = OptionDescription(
     name: "--cipher", value: "WORD", summary: "the ciphers; aes256 if not given",
     choices: CipherSuite.allCases.map(\.word))
+  static let pbkdf2 = OptionDescription(
+    name: "--pbkdf2", summary: "derive the key from the password by PBKDF2, not Argon2id")
   static let newFileKey = OptionDescription(
     name: "--new-file-key", summary: "also encrypt the file again, with a new key of its own")
 }
@@ -13,7 +15,7 @@ extension CommandDescription {
     name: "encrypt",
     summary: "encrypt a database in place",
     operands: [.database],
-    options: [.cipher, .wait],
+    options: [.cipher, .pbkdf2, .wait],
     discussion: [
       "The key is the one that --key-file, --password or --password-fd gives. A key file has 32 random bytes, "
         + "or 64 hexadecimal digits. Without the key, nobody can read the database, not even its owner: "
@@ -22,7 +24,8 @@ extension CommandDescription {
         + "one, each complete. Backups, copies, and the blocks of the old file that the disk has not overwritten yet "
         + "are still not encrypted.",
       "Sizes, times and the number of commits are not secret. aes256 is AES-256 with Poly1305, and chacha20 is "
-        + "XChaCha20-Poly1305, which is about twice as fast.",
+        + "XChaCha20-Poly1305, which is about twice as fast. The key of a password is derived by Argon2id with 64 MiB "
+        + "and three passes, or with --pbkdf2 by 600,000 rounds of PBKDF2 with HMAC-SHA-256.",
     ],
     examples: [
       ExampleDescription(
@@ -40,7 +43,7 @@ extension CommandDescription {
     try FileKey.$current.withValue(nil) {
       try Database.open(
         path: try arguments.text(0), .openExisting, waiting: try arguments.lockTimeout(), suite: suite
-      ).closing { try $0.store.changeEncryptionKey(to: key) }
+      ).closing { try $0.store.changeEncryptionKey(to: derived(key, arguments)) }
     }
     try console.sentence("The database is encrypted.")
     return .success
@@ -75,7 +78,7 @@ extension CommandDescription {
     name: "rekey",
     summary: "change the key or the password of an encrypted database",
     operands: [.database],
-    options: FileKey.Options.new.all + [.newFileKey, .wait],
+    options: FileKey.Options.new.all + [.newFileKey, .pbkdf2, .wait],
     discussion: [
       "A file is encrypted with a key of its own, which is stored in it, encrypted with your key. This command encrypts "
         + "that key again, which is quick. Backups and copies that were made before still open with the old key.",
@@ -98,9 +101,19 @@ extension CommandDescription {
         throw Failure.usage(
           "rekey needs a new key", advice: "Add --new-password or --new-key-file FILE.")
       }
-      try database.store.changeEncryptionKey(to: key, renewingFileKey: arguments.has(.newFileKey))
+      try database.store.changeEncryptionKey(
+        to: derived(key, arguments), renewingFileKey: arguments.has(.newFileKey))
     }
     try console.sentence("The key is changed.")
     return .success
+  }
+
+  /// Returns a new key with the derivation that the options choose.
+  private static func derived(_ key: EncryptionKey, _ arguments: Arguments) throws -> EncryptionKey {
+    guard arguments.has(.pbkdf2) else { return key }
+    guard case .password(let password) = key.kind else {
+      throw Failure.usage("--pbkdf2 is only for passwords", advice: "A key file needs no derivation.")
+    }
+    return .password(password, derivation: .pbkdf2())
   }
 }

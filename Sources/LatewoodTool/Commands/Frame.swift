@@ -19,7 +19,7 @@ extension CommandDescription {
   ) { arguments, console in
     let length = try HexListing.length(arguments) ?? 4096
     let offset = try arguments.offset(1)
-    let file = try InspectedFile.opened(at: arguments.text(0), needsKey: false).refusingEncrypted()
+    let file = try InspectedFile.opened(at: arguments.text(0), needsKey: false)
     defer { file.close() }
     try HexListing.check(offset, in: file)
     let whole = try Annotator(file).structure(at: offset)?.range(in: file.size) ?? offset..<offset + 1

@@ -4,6 +4,7 @@ extension CommandDescription {
   static let bytesExplanation = [
     "Every byte is explained in the words of FORMAT.md, which describes the whole format.",
     "Long stretches of zeros, and long values, are drawn together; --json has each byte.",
+    "The bytes of an encrypted file are shown as they are stored. Its operations and values are not explained, and its nodes only with the key.",
   ]
 
   static let bytesShape = [
@@ -27,7 +28,7 @@ extension CommandDescription {
   ) { arguments, console in
     let length = try HexListing.length(arguments) ?? 256
     let offset = try arguments.offset(1)
-    let file = try InspectedFile.opened(at: arguments.text(0), needsKey: false).refusingEncrypted()
+    let file = try InspectedFile.opened(at: arguments.text(0), needsKey: false)
     defer { file.close() }
     try HexListing.check(offset, in: file)
     try HexListing(file, offset..<min(file.size, offset + length)).show(on: console)

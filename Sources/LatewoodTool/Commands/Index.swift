@@ -164,36 +164,6 @@ private enum NewIndex {
   }
 }
 
-/// An index of any kind, for a list.
-private struct ListedIndex {
-  var name: String
-  var fields: [String]
-  /// The fields in one line.
-  var text: String
-  var isUnique = false
-  var isPartial = false
-  var isFullText = false
-  var isReady: Bool
-  var problem: String?
-  var count: Int
-
-  init(_ index: DocumentIndex) {
-    (name, fields, text) = (index.name, index.fields, index.definition.text)
-    (isUnique, isPartial) = (index.isUnique, index.isPartial)
-    (isReady, problem, count) = (index.isReady, index.problem, index.count)
-  }
-
-  init(_ index: DocumentTextIndex) {
-    (name, fields, text) = (index.name, index.fields, index.definition.text)
-    isFullText = true
-    (isReady, problem, count) = (index.isReady, index.problem, index.count)
-  }
-
-  var countText: String {
-    isFullText ? Quantity.count(count, "document", "documents") : Quantity.count(count, "entry", "entries")
-  }
-}
-
 extension IndexDefinition {
   /// Creates a definition from comma-separated fields and the options.
   fileprivate init(_ fields: String, _ arguments: Arguments) throws {
@@ -226,44 +196,12 @@ private enum IndexListing {
         try console.noteEmpty(
           "The collection \(collection.name) has no indexes; `latewood index create` makes one.")
       }
-      for index in indexes { try console.line(line(index, in: console.width)) }
+      for index in indexes { try console.line(index.line(in: console.width)) }
       return
     }
     try console.object { writer in
       writer.member("collection", collection.name)
-      writer.list("indexes", indexes) { writer, index in
-        writer.member("name", index.name)
-        writer.array("fields", index.fields) { writer, field in writer.text(field) }
-        writer.member("unique", index.isUnique)
-        writer.member("partial", index.isPartial)
-        writer.member("fullText", index.isFullText)
-        writer.member("ready", index.isReady)
-        if let problem = index.problem { writer.member("problem", problem) }
-        writer.member("entries", index.count)
-      }
+      writer.array("indexes", indexes) { writer, index in index.write(to: &writer) }
     }
-  }
-
-  private static func line(_ index: ListedIndex, in width: Int) -> String {
-    var parts = [KeyText.shown(index.name.utf8), "on \(index.text)"]
-    if index.isFullText { parts.append("full text") }
-    if index.isUnique { parts.append("unique") }
-    if index.isPartial { parts.append("partial") }
-    if let problem = index.problem { return parts.joined(separator: "  ") + "  not used: " + problem }
-    let count = index.isFullText ? index.countText : "\(index.count) entries"
-    parts.append(index.isReady ? count : "not ready")
-    return DisplayWidth.fitted(parts.joined(separator: "  "), to: width)
-  }
-}
-
-extension DocumentReads {
-  /// All indexes, by name.
-  fileprivate func listedIndexes() throws -> [ListedIndex] {
-    let listed = try indexList().map { ListedIndex($0) } + textIndexList().map { ListedIndex($0) }
-    return listed.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-  }
-
-  fileprivate func index(named name: String) throws -> ListedIndex? {
-    try listedIndexes().first { $0.name == name }
   }
 }

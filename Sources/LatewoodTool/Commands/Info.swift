@@ -72,7 +72,10 @@ extension CommandDescription {
       if !info.collections.isEmpty {
         try console.line("")
         try console.line(console.style.bold("collections"))
-        for collection in info.collections { try console.line("  " + collection.line(in: 78)) }
+        for collection in info.collections {
+          try console.line("  " + collection.line(in: 78))
+          for index in collection.indexes { try console.line("    index " + index.line(in: 70)) }
+        }
       }
     }
     return info.faults.isEmpty ? .success : .no

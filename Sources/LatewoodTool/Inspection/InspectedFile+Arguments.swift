@@ -32,20 +32,6 @@ extension InspectedFile {
   }
 }
 
-extension InspectedFile {
-  /// Returns this file. Throws if it is encrypted, for commands that show bytes or operations where
-  /// they are in the file.
-  func refusingEncrypted() throws(Failure) -> InspectedFile {
-    guard suite != nil else { return self }
-    throw Failure(
-      .cannotOpen, code: "unsupported",
-      "the file is encrypted, and this command reads only files that are not",
-      advice:
-        "`latewood inspect frames`, `latewood inspect map` and `latewood inspect tree` read encrypted files.",
-      path: path)
-  }
-}
-
 extension Arguments {
   /// Returns an operand that is an offset in the file, in decimal, or in hexadecimal after 0x.
   func offset(_ index: Int) throws -> UInt64 { try Self.offset(text(index), what: "the offset") }

@@ -78,18 +78,28 @@ import Testing
 
   @Test func `a derivation that no reader would accept neither creates a store nor changes its key`() throws {
     let volume = MemoryVolume()
-    let costly = NewEncryption(.password("x"), suite: .chaCha20, derivation: .pbkdf2(rounds: 1 << 30))
-    var options = Self.options(1)
-    options.encryption = costly
-    refusal(.unsupported) {
-      _ = try Store.open(
-        at: "store", on: volume, mode: .createNew, options: options, environment: .system)
+    let refused: [LatewoodStore.PasswordDerivation] = [
+      .pbkdf2(rounds: 1 << 30), .pbkdf2(rounds: 0), .pbkdf2(rounds: .min),
+      .argon2id(memory: 2 << 30, passes: 1), .argon2id(memory: 8191, passes: 1),
+      .argon2id(memory: .min, passes: 1), .argon2id(memory: 8192, passes: 0),
+      .argon2id(memory: 8192, passes: 65), .argon2id(memory: .max, passes: .max),
+    ]
+    for derivation in refused {
+      var options = Self.options(1)
+      options.encryptionKey = .password("x", derivation: derivation)
+      refusal(.unsupported) {
+        _ = try Store.open(
+          at: "store", on: volume, mode: .createNew, options: options, environment: .system)
+      }
+      #expect(try !Store.exists(at: "store", on: volume))
     }
-    #expect(try !Store.exists(at: "store", on: volume))
     let store = try open(volume, key: 1, .createNew)
     try store.put("a", "1", in: store.keyspace("s"))
-    for renewing in [false, true] {
-      refusal(.unsupported) { try store.changeEncryption(to: costly, renewingFileKey: renewing) }
+    for (derivation, renewing) in zip(refused, [false, true, false, true]) {
+      refusal(.unsupported) {
+        try store.changeEncryptionKey(
+          to: .password("x", derivation: derivation), renewingFileKey: renewing)
+      }
     }
     try store.close()
     #expect(try opens(volume, key: 1))

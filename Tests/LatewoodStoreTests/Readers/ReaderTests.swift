@@ -164,7 +164,9 @@ import Testing
     try reader.close()
   }
 
-  @Test func `a reader of a replaced file moves to the new one, and its snapshots stay in the old`() throws {
+  // Another encrypted file has a key of its own, so the reader has to be opened again.
+  @Test(.enabled(if: Store.Options().encryptionKey == nil))
+  func `a reader of a replaced file moves to the new one, and its snapshots stay in the old`() throws {
     let writer = try Store.open(at: directory.store, options: options)
     try writer.put("k", "old", in: writer.keyspace("a"))
     let reader = try Store.open(at: directory.store, mode: .readOnly)
