@@ -96,8 +96,8 @@ import Testing
       // Both entries of the document, its length, the statistics, the segment and its list.
       if space.putCount - before > 6 { mergeCount += 1 }
     }
-    #expect(mergeCount <= 150 / 7, "\(random.replay): \(mergeCount) transactions merge")
-    #expect(most <= 21, "\(random.replay): \(most) segments")
+    #expect(mergeCount <= 150 / 15, "\(random.replay): \(mergeCount) transactions merge")
+    #expect(most <= 24, "\(random.replay): \(most) segments")
     var check = try TextIndexCheck(space, fieldCount: 1, options: TextOptions())
     for (number, text) in texts.enumerated() {
       try check.check([UInt8(number / 50), UInt8(number % 50)], text)
@@ -213,6 +213,37 @@ import Testing
     #expect(found == ["a 200", "a 100", "b 200", "b 100"])
   }
 
+  @Test func `a cursor begins with a term, or with the next one`() throws {
+    let space = MemorySpace()
+    var random = SeededRandom(seed: SeededRandom.seed(97))
+    func word() -> [UInt8] {
+      (0..<Int.random(in: 1...12, using: &random)).map { _ in UInt8.random(in: 97...99, using: &random) }
+    }
+    let terms = Set((0..<2500).map { _ in word() }).sorted { $0.lexicographicallyPrecedes($1) }
+    var writer = SegmentWriter(1, space)
+    for term in terms {
+      var changes = TermChanges(fieldCount: 1)
+      changes.postings.append(UInt64(term.count), places: [1])
+      try writer.append(term[...], changes)
+    }
+    _ = try writer.finish()
+    #expect(space.entries.count > 2)
+    for wanted in terms + (0..<1000).map({ _ in word() }) + [[0x60], [0x7A]] {
+      var index = terms.firstIndex { !$0.lexicographicallyPrecedes(wanted) } ?? terms.count
+      var cursor = try SegmentCursor(1, in: space, from: wanted)
+      for _ in 0..<2 where index < terms.count {
+        try #require(cursor.term == terms[index], "\(random.replay)")
+        var changes = TermChanges(fieldCount: 1)
+        var scratch = TermChanges.Scratch(fieldCount: 1)
+        try cursor.addChanges(to: &changes, withPlaces: true, &scratch)
+        #expect(changes.postings.numbers == [UInt64(terms[index].count)])
+        try cursor.next()
+        index += 1
+      }
+      #expect(cursor.isAtEnd == (index == terms.count), "\(random.replay)")
+    }
+  }
+
   @Test func `places of a document are read without those before it`() throws {
     var random = SeededRandom(seed: SeededRandom.seed(95))
     for round in 0..<60 {
@@ -233,7 +264,7 @@ import Testing
       for index in 0..<100 where Bool.random(using: &random) {
         for _ in 0..<2 {
           var found: [Int] = []
-          try places.read(at: index, of: read, to: &found)
+          try places.read(at: index, to: &found)
           #expect(try found == postings.places(at: index), "\(random.replay)")
         }
       }

@@ -216,4 +216,56 @@ import Testing
     #expect(try reader.id(of: number) == [1])
     #expect(try reader.number(of: [77]) == nil)
   }
+
+  @Test func `lengths of documents are read in any order`() throws {
+    let space = MemorySpace()
+    var random = SeededRandom(seed: SeededRandom.seed(98))
+    var expected: [UInt64: Int] = [:]
+    var lengths = TextLengths()
+    for number: UInt64 in 1..<400 where Int.random(in: 0..<5, using: &random) > 0 {
+      expected[number] = Int.random(in: 0..<[100, 300, 1 << 20][Int(number) / 140], using: &random)
+      try lengths.set(expected[number], of: number, in: space)
+    }
+    try lengths.finish(in: space)
+    var reader = TextLengthReader()
+    for number in Array(1..<500) + (0..<1000).map({ _ in UInt64.random(in: 1..<500, using: &random) }) {
+      #expect(try reader.length(of: number, in: space) == expected[number], "\(random.replay)")
+    }
+  }
+
+  @Test func `documents in common are found and counted across blocks`() throws {
+    let space = MemorySpace()
+    let factors = [2, 3, 5, 7, 31, 500]
+    var writer = try TextIndexWriter(space, fieldCount: 1, options: TextOptions())
+    for number in 1...4000 {
+      // The words of every sixth document are in another order.
+      var words = factors.filter { number % $0 == 0 }.map { "w\($0)" }
+      if number % 36 == 0 { words.reverse() }
+      try writer.change(Array("\(number)".utf8), from: nil, to: [[words.joined(separator: " ")]])
+    }
+    try writer.finish()
+    try writer.mergeRecent()
+    let reader = try TextIndexReader(space, fieldCount: 1)
+    func expect(_ text: String, _ isFound: (Int) -> Bool) throws {
+      let query = try query(text)
+      var found: [UInt64] = []
+      try reader.forEachMatch(of: query) {
+        found.append($0)
+        return true
+      }
+      #expect(found == (1...4000).filter(isFound).map { UInt64($0) }, "\(text)")
+      #expect(try reader.count(of: query) == found.count, "\(text)")
+      #expect(try reader.best(5000, of: query, weights: [1]).count == found.count, "\(text)")
+    }
+    for words in [[2], [2, 3], [500, 2], [2, 3, 5], [31, 2, 7], [2, 3, 5, 7], [500, 31], [500, 7, 3]] {
+      try expect(words.map { "w\($0)" }.joined(separator: " ")) { number in
+        words.allSatisfy { number % $0 == 0 }
+      }
+    }
+    try expect(#""w2 w3""#) { $0 % 6 == 0 && $0 % 36 != 0 }
+    try expect(#""w3 w2""#) { $0 % 36 == 0 }
+    try expect("(w2 w3) w5") { $0 % 30 == 0 }
+    try expect("w2 w3 NOT w5") { $0 % 6 == 0 && $0 % 5 != 0 }
+    try expect("w2 w3 w11") { _ in false }
+  }
 }

@@ -41,6 +41,8 @@ package struct TextDefinition: Sendable, Hashable {
 
   package let fields: [Field]
   package let options: TextOptions
+  /// The names of the fields in queries.
+  package let names: [String]
 
   /// Throws `invalidIndex` if the definition is not valid.
   package init(_ fields: [Field], _ options: TextOptions = TextOptions()) throws(QueryError) {
@@ -65,10 +67,9 @@ package struct TextDefinition: Sendable, Hashable {
     }
     self.fields = fields
     self.options = options
+    names = fields.map(\.path.text)
   }
 
-  /// The names of the fields in queries.
-  package var names: [String] { fields.map(\.path.text) }
   package var weights: [Double] { fields.map(\.weight) }
 
   /// Whether an index with another definition has the same words: weights are only for ranking.

@@ -10,7 +10,10 @@ struct TermTable {
   private var bytes: [UInt8] = []
   /// The end of each string in `bytes`.
   private var ends: [Int] = []
-  private var slots = Array(repeating: Slot(), count: 64)
+  /// Empty until the first string is added: many queries need no table.
+  private var slots: [Slot] = []
+
+  private static let firstCount = 64
 
   private struct Slot {
     /// A part of the hash of a string, and in the lowest byte its length or 255.
@@ -34,6 +37,7 @@ struct TermTable {
 
   /// Returns the number of a string, after adding it if it is not there.
   mutating func number(of string: UnsafeBufferPointer<UInt8>) -> Int {
+    if slots.isEmpty { slots = Array(repeating: Slot(), count: TermTable.firstCount) }
     let head = TermTable.head(of: string)
     let tag = TermTable.tag(of: string, head)
     var slot = TermTable.place(of: tag, in: slots.count)

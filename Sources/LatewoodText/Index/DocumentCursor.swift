@@ -13,6 +13,9 @@ protocol DocumentCursor: AnyObject {
   /// already. May skip documents whose score is not greater than `threshold`.
   func advance(to target: UInt64, above threshold: Double) throws
 
+  /// Returns the number of documents after the current one, and moves behind the last.
+  func countRest() throws -> Int
+
   /// Returns an upper bound of the scores of documents from a number on, and the last number that
   /// the bound is for. Does not read postings, and does not move the cursor. Targets may not
   /// decrease.
@@ -28,6 +31,17 @@ protocol DocumentCursor: AnyObject {
 extension DocumentCursor {
   /// Moves to the first document whose number is not less than `target`.
   func advance(to target: UInt64) throws { try advance(to: target, above: -.infinity) }
+
+  func countRest() throws -> Int { try countOneByOne() }
+
+  func countOneByOne() throws -> Int {
+    var count = 0
+    while true {
+      try advance(to: number + 1)
+      if number == TextIndexKey.infinite { return count }
+      count += 1
+    }
+  }
 }
 
 /// An upper bound of the scores of documents up to a number.
@@ -87,14 +101,14 @@ struct PhraseRank {
 struct CursorGroup {
   /// The cursors, beginning with the rarest.
   private let cursors: [any DocumentCursor]
-  /// The same cursors if all are of terms, as usual: calls of these are much faster.
-  private let terms: [TermCursor]?
+  /// The same cursors if all are of terms in all fields, as usual.
+  private let terms: TermIntersection?
 
   init(_ cursors: [any DocumentCursor]) {
     let sorted = cursors.sorted { $0.estimate < $1.estimate }
-    let terms = sorted.compactMap { $0 as? TermCursor }
+    let terms = sorted.compactMap { ($0 as? TermCursor).flatMap { $0.isOfAllFields ? $0 : nil } }
     self.cursors = sorted
-    self.terms = terms.count == sorted.count ? terms : nil
+    self.terms = terms.count == sorted.count && !terms.isEmpty ? TermIntersection(terms) : nil
   }
 
   /// An upper bound of the number of documents.
@@ -102,26 +116,12 @@ struct CursorGroup {
 
   /// Moves the cursors to the first document, from a number on, that all of them have.
   func advance(to target: UInt64) throws -> UInt64 {
-    if let terms {
-      return try CursorGroup.advance(terms, to: target) {
-        try $0.advance(to: $1, above: -.infinity)
-        return $0.number
-      }
-    }
-    return try CursorGroup.advance(cursors, to: target) {
-      try $0.advance(to: $1)
-      return $0.number
-    }
-  }
-
-  /// - Parameter move: moves a cursor to a number, and returns the number that it has then.
-  @inline(__always) private static func advance<Cursor>(
-    _ cursors: [Cursor], to target: UInt64, _ move: (Cursor, UInt64) throws -> UInt64
-  ) throws -> UInt64 {
+    if let terms { return try terms.advance(to: target) }
     var target = target
     var (agreeing, index) = (0, 0)
     while agreeing < cursors.count {
-      let number = try move(cursors[index], target)
+      try cursors[index].advance(to: target)
+      let number = cursors[index].number
       if number == TextIndexKey.infinite { return number }
       agreeing = number == target ? agreeing + 1 : 1
       target = number
@@ -140,4 +140,8 @@ struct CursorGroup {
       target = number + 1
     }
   }
+
+  /// Returns the number of documents in common after those that were found, and moves behind the
+  /// last; nil if they have to be found one after the other.
+  func countRest() throws -> Int? { try terms?.countRest() }
 }

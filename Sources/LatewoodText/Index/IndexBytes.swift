@@ -61,6 +61,13 @@ struct IndexBytes {
       at += 1
       return
     }
+    guard skipThere(count) else { throw damaged("it ends in the middle of a number") }
+  }
+
+  /// Skips numbers in variable length, or all bytes if there are fewer numbers.
+  ///
+  /// - Returns: whether there are as many.
+  mutating func skipThere(_ count: Int) -> Bool {
     var left = count
     // A number ends in its only byte without the top bit. Eight bytes end at most eight numbers.
     while left > 8, self.count >= 8 {
@@ -68,10 +75,11 @@ struct IndexBytes {
       at += 8
     }
     while left > 0 {
-      guard self.count > 0 else { throw damaged("it ends in the middle of a number") }
+      guard self.count > 0 else { return false }
       if at.load(as: UInt8.self) < 0x80 { left -= 1 }
       at += 1
     }
+    return true
   }
 
   /// Returns a reader of the next bytes, and skips them.
@@ -111,6 +119,24 @@ struct IndexBytes {
       pointer += 1
     }
     guard pointer < end else { throw damaged("its terms are not in order") }
+  }
+
+  /// Returns whether the bytes are less than the end of a term.
+  ///
+  /// - Parameter start: where the end begins; then where the bytes differ from it, if they are
+  ///   less.
+  func isLess(than term: [UInt8], from start: inout Int) -> Bool {
+    var (index, pointer) = (start, at)
+    while index < term.count, pointer < end {
+      let byte = pointer.load(as: UInt8.self)
+      if byte > term[index] { return false }
+      if byte < term[index] { break }
+      index += 1
+      pointer += 1
+    }
+    guard index < term.count else { return false }
+    start = index
+    return true
   }
 
   func finish() throws {

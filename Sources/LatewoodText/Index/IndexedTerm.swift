@@ -95,6 +95,15 @@ extension TextIndexReader {
     }
   }
 
+  /// Returns the number of documents with a term. Does not decode its postings, only its recent
+  /// changes.
+  func documentCount(of term: [UInt8]) throws -> Int {
+    let known = try space.value(of: TextIndexKey.term(term)).map { try TermEntry.documentCount(in: $0) } ?? 0
+    if recent.isEmpty { return known }
+    let changes = try recent.changes(of: term, in: space, fieldCount: fieldCount, withPlaces: false)
+    return max(0, known + (changes?.counts.documents ?? 0))
+  }
+
   /// Calls a closure with each term that documents have, as ``forEachTerm(from:withPlaces:_:)``,
   /// and the number of these documents.
   func forEachTermCount(

@@ -57,6 +57,8 @@ final class PhraseCursor: PhraseOccurrences {
   // SAFETY: as in ``TermCursor``.
   @exclusivity(unchecked) private(set) var number: UInt64 = 0
   private let parts: [(cursor: any PhraseOccurrences, offset: Int)]
+  /// The cursors of the parts if all are of terms, as usual: calls of these are much faster.
+  private let terms: [TermCursor]?
   private let cursors: CursorGroup
   private let fields: [Bool]?
   @exclusivity(unchecked) private var found: [Int] = []
@@ -67,6 +69,8 @@ final class PhraseCursor: PhraseOccurrences {
   init(_ parts: [(cursor: any PhraseOccurrences, offset: Int)], fields: [Bool]?, fieldCount: Int) {
     self.parts = parts
     self.fields = fields
+    let terms = parts.compactMap { $0.cursor as? TermCursor }
+    self.terms = terms.count == parts.count ? terms : nil
     counts = Array(repeating: 0, count: fieldCount)
     cursors = CursorGroup(parts.map { $0.cursor as any DocumentCursor })
   }
@@ -85,18 +89,23 @@ final class PhraseCursor: PhraseOccurrences {
 
   /// Finds the places of the first term that the others follow.
   private func find() throws {
-    found.removeAll(keepingCapacity: true)
-    try parts[0].cursor.readPlaces(to: &found)
+    found.cut(to: 0)
+    try readPlaces(of: 0, to: &found)
     if let fields { found.removeAll { !fields[$0 >> 40] } }
     for part in 1..<parts.count {
-      guard !found.isEmpty else { return }
-      following.removeAll(keepingCapacity: true)
-      try parts[part].cursor.readPlaces(to: &following)
+      if found.isEmpty { return }
+      following.cut(to: 0)
+      try readPlaces(of: part, to: &following)
       PhraseCursor.keep(&found, followedBy: following, at: parts[part].offset)
     }
     if found.isEmpty { return }
     for field in counts.indices { counts[field] = 0 }
     for place in found { counts[place >> 40] += 1 }
+  }
+
+  private func readPlaces(of part: Int, to places: inout [Int]) throws {
+    if let terms { return try terms[part].readPlaces(to: &places) }
+    try parts[part].cursor.readPlaces(to: &places)
   }
 
   /// Removes the places that no place of another term follows at a distance.
@@ -112,7 +121,7 @@ final class PhraseCursor: PhraseOccurrences {
         kept += 1
       }
     }
-    places.removeLast(places.count - kept)
+    places.cut(to: kept)
   }
 
   func bound(at target: UInt64) throws -> ScoreBound { ScoreBound(score: .infinity, through: target) }

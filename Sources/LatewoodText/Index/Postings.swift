@@ -71,6 +71,11 @@ struct Postings: Equatable {
   /// The offset in `places` of a document.
   private func start(of index: Int) -> Int { index == 0 ? 0 : ends[index - 1] }
 
+  /// The length in `places` of some documents.
+  private func placesLength(of range: Range<Int>) -> Int {
+    range.isEmpty || ends.isEmpty ? 0 : ends[range.upperBound - 1] - start(of: range.lowerBound)
+  }
+
   /// Returns the index of the first document whose number is not less than `number`, beginning the
   /// search at an index.
   func index(of number: UInt64, from start: Int = 0) -> Int {
@@ -88,19 +93,19 @@ struct Postings: Equatable {
 
   /// Removes all documents, and keeps the memory for others.
   mutating func removeAll() {
-    numbers.removeAll(keepingCapacity: true)
-    frequencies.removeAll(keepingCapacity: true)
-    places.removeAll(keepingCapacity: true)
-    ends.removeAll(keepingCapacity: true)
+    numbers.cut(to: 0)
+    frequencies.cut(to: 0)
+    places.cut(to: 0)
+    ends.cut(to: 0)
   }
 
-  /// Creates postings without documents, with memory for those of two others.
-  init(for left: Postings, and right: Postings) {
+  /// Creates postings without documents, with memory for those of others and a part of more.
+  init(for left: Postings, and right: Postings, _ range: Range<Int>) {
     fieldCount = left.fieldCount
-    numbers.reserveCapacity(left.count + right.count)
-    frequencies.reserveCapacity((left.count + right.count) * fieldCount)
-    places.reserveCapacity(left.places.count + right.places.count)
-    ends.reserveCapacity(left.ends.count + right.ends.count)
+    numbers.reserveCapacity(left.count + range.count)
+    frequencies.reserveCapacity((left.count + range.count) * fieldCount)
+    places.reserveCapacity(left.places.count + right.placesLength(of: range))
+    ends.reserveCapacity(left.ends.count + (right.ends.isEmpty ? 0 : range.count))
   }
 
   /// Appends a document with its places.
@@ -125,14 +130,14 @@ struct Postings: Equatable {
   /// Appends documents of other postings, which follow the documents here.
   mutating func append(_ other: Postings, _ range: Range<Int>) {
     guard !range.isEmpty else { return }
-    numbers.append(contentsOf: other.numbers[range])
+    numbers.append(other.numbers, range)
     frequencies.append(
-      contentsOf: other.frequencies[(range.lowerBound * fieldCount)..<(range.upperBound * fieldCount)])
+      other.frequencies, (range.lowerBound * fieldCount)..<(range.upperBound * fieldCount))
     guard !other.ends.isEmpty else { return }
     let start = other.start(of: range.lowerBound)
     let difference = places.count - start
-    places.append(contentsOf: other.places[start..<other.ends[range.upperBound - 1]])
-    ends.append(contentsOf: other.ends[range].lazy.map { $0 + difference })
+    places.append(other.places, start..<other.ends[range.upperBound - 1])
+    for index in range { ends.append(other.ends[index] + difference) }
   }
 
   /// Appends a document with frequencies only.
@@ -149,12 +154,6 @@ struct Postings: Equatable {
       throw TextIndexDamage("a block has a document of an earlier block")
     }
     append(next, 0..<next.count)
-  }
-
-  func range(_ range: Range<Int>) -> Postings {
-    var part = Postings(fieldCount: fieldCount)
-    part.append(self, range)
-    return part
   }
 
   /// Returns the postings of documents with one term or the other.
@@ -213,8 +212,7 @@ struct Postings: Equatable {
 
   /// A length that the block of some documents usually does not exceed.
   fileprivate func lengthEstimate(_ range: Range<Int>) -> Int {
-    guard !ends.isEmpty, !range.isEmpty else { return 4 * range.count + 4 }
-    return 3 * range.count + ends[range.upperBound - 1] - start(of: range.lowerBound) + 4
+    (ends.isEmpty ? 4 : 3) * range.count + placesLength(of: range) + 4
   }
 
   /// Appends the body of a block.
@@ -425,6 +423,20 @@ extension Postings {
   }
 }
 
+extension Array where Element: BitwiseCopyable {
+  /// Appends a part of another array. A short part is faster element by element.
+  @inline(__always) mutating func append(_ other: [Element], _ range: Range<Int>) {
+    if range.count > 8 { return append(contentsOf: other[range]) }
+    for index in range { append(other[index]) }
+  }
+
+  /// Removes all elements from an index on, and keeps the memory. A few are faster one by one.
+  @inline(__always) mutating func cut(to count: Int) {
+    if self.count - count > 16 { return removeLast(self.count - count) }
+    while self.count > count { removeLast() }
+  }
+}
+
 /// A block of postings in a separate entry.
 enum PostingBlock {
   static func encode(_ postings: Postings) -> [UInt8] { encode(postings, 0..<postings.count) }
@@ -466,7 +478,7 @@ enum PostingBlock {
   ) throws -> (Postings, BlockPlaces) {
     let bytes = try value(term, bound, from: space)
     let (postings, offset) = try read(bytes, fieldCount: fieldCount, withPlaces: false)
-    return (try check(postings, bound), BlockPlaces(bytes, offset))
+    return (try check(postings, bound), BlockPlaces(bytes, offset, of: postings))
   }
 
   private static func value(
@@ -489,27 +501,31 @@ enum PostingBlock {
 /// The places of a block of postings, decoded for one document at a time, in order.
 struct BlockPlaces {
   private let bytes: [UInt8]
+  private let fieldCount: Int
+  /// How often the term is in each field of each document.
+  private let frequencies: [UInt32]
   /// The offset of the places of the document at `index`.
   private var offset: Int
   private var index = 0
 
-  init(_ bytes: [UInt8], _ offset: Int) {
+  init(_ bytes: [UInt8], _ offset: Int, of postings: Postings) {
     self.bytes = bytes
     self.offset = offset
+    fieldCount = postings.fieldCount
+    frequencies = postings.frequencies
   }
 
   /// Appends the places in a document, whose index may not decrease, to an array.
-  mutating func read(at wanted: Int, of postings: Postings, to places: inout [Int]) throws {
-    let fieldCount = postings.fieldCount
+  mutating func read(at wanted: Int, to places: inout [Int]) throws {
     offset = try IndexBytes.read(bytes, from: offset, what: "a block of postings") { (reader) in
       var count = 0
       for skipped in (index * fieldCount)..<(max(index, wanted) * fieldCount) {
-        count += Int(postings.frequencies[skipped])
+        count += Int(frequencies[skipped])
       }
       if count > 0 { try reader.skip(count) }
       let start = bytes.count - reader.count
       for field in 0..<fieldCount {
-        let frequency = postings.frequencies[wanted * fieldCount + field]
+        let frequency = frequencies[wanted * fieldCount + field]
         if frequency > 0 { try Postings.readPlaces(&reader, field, frequency, to: &places) }
       }
       return start

@@ -109,6 +109,12 @@ final class AllCursor: DocumentCursor {
     }
   }
 
+  func countRest() throws -> Int {
+    guard let count = try cursors.countRest() else { return try countOneByOne() }
+    number = TextIndexKey.infinite
+    return count
+  }
+
   /// Returns the bound at a target, which is computed again only after the last number that it is
   /// for.
   private func knownBound(at target: UInt64) throws -> ScoreBound {

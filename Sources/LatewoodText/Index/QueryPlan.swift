@@ -46,6 +46,9 @@ struct QueryPlan {
   func knownCount(ofPhrase number: Int) throws -> Int? {
     let phrase = query.phrases[number]
     guard phrase.terms.count == 1, phrase.terms[0].prefix == nil else { return nil }
+    if phrase.fields.map({ $0.count == fieldCount }) ?? true {
+      return try reader.documentCount(of: phrase.terms[0].bytes)
+    }
     return knownCount(
       phrase, try IndexedTerm(phrase.terms[0].bytes, in: reader, withPlaces: false).counts)
   }

@@ -33,7 +33,7 @@ struct RecentSegments: Equatable {
   }
 
   /// The number of segments of similar length that are merged.
-  private static let mergeCount = 8
+  private static let mergeCount = 16
   /// The maximum number that a reader accepts.
   private static let countLimit: UInt64 = 1024
 
@@ -73,11 +73,12 @@ struct RecentSegments: Equatable {
     of term: [UInt8], in space: any TextIndexSpace, fieldCount: Int, withPlaces: Bool
   ) throws -> TermChanges? {
     var result: TermChanges?
+    var scratch = TermChanges.Scratch(fieldCount: fieldCount)
     for segment in segments {
-      var cursor = try SegmentCursor(segment.number, in: space, from: term)
-      guard try cursor.seek(term) else { continue }
+      let cursor = try SegmentCursor(segment.number, in: space, from: term)
+      guard !cursor.isAtEnd, cursor.term == term else { continue }
       var changes = result.take() ?? TermChanges(fieldCount: fieldCount)
-      try cursor.addChanges(to: &changes, withPlaces: withPlaces)
+      try cursor.addChanges(to: &changes, withPlaces: withPlaces, &scratch)
       result = changes
     }
     return result
@@ -120,8 +121,8 @@ struct RecentSegments: Equatable {
   mutating func mergeSimilar(in space: any WritableTextIndexSpace, fieldCount: Int) throws {
     while segments.count - mergedCount >= RecentSegments.mergeCount {
       let group = segments[(segments.count - RecentSegments.mergeCount)...]
-      // An exponent of 8: the lengths of merged segments differ by that much.
-      let sizes = group.map { ($0.length.bitWidth - $0.length.leadingZeroBitCount) / 3 }
+      // An exponent of 16: the lengths of merged segments differ by that much.
+      let sizes = group.map { ($0.length.bitWidth - $0.length.leadingZeroBitCount) / 4 }
       guard let newest = sizes.last, sizes.allSatisfy({ $0 <= newest }) else { return }
       var merger = try SegmentMerger(group.map(\.number), in: space, from: [], fieldCount: fieldCount)
       var writer = SegmentWriter(nextNumber, space)
@@ -180,13 +181,17 @@ struct RecentSegments: Equatable {
 struct SegmentWriter {
   private let number: UInt64
   private let space: any WritableTextIndexSpace
-  private var value: [UInt8] = []
+  /// The value that is being written, and unused bytes after it.
+  private var buffer: [UInt8] = []
+  private var valueCount = 0
   private var last: [UInt8] = []
   private var body: [UInt8] = []
   private var length = 0
 
   /// The length at which a value ends.
   private static let valueLength = 6000
+  /// The maximum length of the three numbers of a term.
+  private static let headLength = 30
 
   init(_ number: UInt64, _ space: any WritableTextIndexSpace) {
     self.number = number
@@ -194,43 +199,77 @@ struct SegmentWriter {
   }
 
   mutating func append(_ term: ArraySlice<UInt8>, _ changes: TermChanges) throws {
-    body.removeAll(keepingCapacity: true)
+    body.cut(to: 0)
     changes.encode(to: &body)
     try append(term, encoded: body[...])
   }
 
   mutating func append(_ term: ArraySlice<UInt8>, encoded changes: ArraySlice<UInt8>) throws {
-    if value.count >= SegmentWriter.valueLength { try writeValue() }
-    var shared = 0
-    if !value.isEmpty {
-      for (left, right) in zip(last, term) {
-        if left != right { break }
-        shared += 1
-      }
+    if valueCount >= SegmentWriter.valueLength { try writeValue() }
+    let shared = valueCount == 0 ? 0 : SegmentWriter.commonCount(last, term)
+    last.cut(to: shared)
+    last.append(contentsOf: term.dropFirst(shared))
+    let needed = valueCount + SegmentWriter.headLength + term.count + changes.count
+    if buffer.count < needed {
+      buffer.append(contentsOf: repeatElement(0, count: max(needed, buffer.count) - buffer.count + 4096))
     }
-    last.removeAll(keepingCapacity: true)
-    last.append(contentsOf: term)
-    SegmentWriter.append(term, sharing: shared, changes, to: &value)
+    let start = valueCount
+    valueCount = buffer.withUnsafeMutableBytes { (buffer) in
+      // SAFETY: the buffer has room for the term, its changes and three numbers.
+      let target = UnsafeMutableRawBufferPointer(rebasing: buffer[start...])
+      return start + SegmentWriter.write(term, sharing: shared, changes, to: target)
+    }
   }
 
-  /// Appends a term to a value.
+  static func commonCount(_ left: [UInt8], _ right: ArraySlice<UInt8>) -> Int {
+    left.withUnsafeBufferPointer { (left) in
+      right.withUnsafeBufferPointer { (right) in
+        // SAFETY: the index is less than both counts.
+        let end = min(left.count, right.count)
+        var index = 0
+        while index < end, left[index] == right[index] { index += 1 }
+        return index
+      }
+    }
+  }
+
+  /// Writes a term of a value into a buffer that has room for it.
   ///
   /// - Parameter shared: the number of bytes in common with the term before.
-  static func append(
-    _ term: ArraySlice<UInt8>, sharing shared: Int, _ changes: ArraySlice<UInt8>, to value: inout [UInt8]
-  ) {
-    value.append(varint: UInt64(shared))
-    value.append(varint: UInt64(term.count - shared))
-    value.append(contentsOf: term.dropFirst(shared))
-    value.append(varint: UInt64(changes.count))
-    value.append(contentsOf: changes)
+  /// - Returns: the number of bytes.
+  private static func write(
+    _ term: ArraySlice<UInt8>, sharing shared: Int, _ changes: ArraySlice<UInt8>,
+    to target: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    guard let start = target.baseAddress else { return 0 }
+    var at = start
+    at += Varint.write(UInt64(shared), to: at)
+    at += Varint.write(UInt64(term.count - shared), to: at)
+    for byte in term.dropFirst(shared) {
+      at.storeBytes(of: byte, as: UInt8.self)
+      at += 1
+    }
+    at += Varint.write(UInt64(changes.count), to: at)
+    changes.withUnsafeBytes {
+      if let base = $0.baseAddress { at.copyMemory(from: base, byteCount: $0.count) }
+    }
+    return at - start + changes.count
+  }
+
+  /// Appends the first term of a value to bytes.
+  static func append(_ term: [UInt8], _ changes: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
+    bytes.append(varint: 0)
+    bytes.append(varint: UInt64(term.count))
+    bytes.append(contentsOf: term)
+    bytes.append(varint: UInt64(changes.count))
+    bytes.append(contentsOf: changes)
   }
 
   private mutating func writeValue() throws {
-    guard !value.isEmpty else { return }
-    try space.put(value, for: TextIndexKey.recent(number, last))
-    length += value.count
-    value.removeAll(keepingCapacity: true)
+    guard valueCount > 0 else { return }
+    try space.put(Array(buffer[..<valueCount]), for: TextIndexKey.recent(number, last))
+    length += valueCount
+    valueCount = 0
   }
 
   /// Writes the last value.

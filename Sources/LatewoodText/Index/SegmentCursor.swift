@@ -15,11 +15,12 @@ struct SegmentCursor {
   private(set) var term: [UInt8] = []
   private(set) var isAtEnd = false
 
-  /// Begins with the first term of the value that has `term`, or that would have it.
+  /// Begins with a term, or the next one if the segment does not have it.
   init(_ number: UInt64, in space: any TextIndexSpace, from term: [UInt8]) throws {
     self.space = space
     start = TextIndexKey.recent(number, [])
     try readValue(from: start + term, isFirst: true)
+    if !isAtEnd, self.term.lexicographicallyPrecedes(term) { try seek(term) }
   }
 
   /// Moves to the first term of the next value.
@@ -42,9 +43,7 @@ struct SegmentCursor {
   /// Moves to the next term.
   mutating func next() throws {
     if body.upperBound < value.count { return try readTerm(sharing: true, isFirst: false) }
-    guard term == lastTerm else {
-      throw TextIndexDamage("a value of a recent segment does not end in the term of its key")
-    }
+    guard term == lastTerm else { throw SegmentCursor.wrongKey }
     passed.terms.append(lastTerm)
     passed.length += value.count
     try readValue(from: start + lastTerm + [0], isFirst: false)
@@ -58,7 +57,7 @@ struct SegmentCursor {
       let length = try reader.number(upTo: UInt64(TextAnalyzer.termLimit - shared))
       var suffix = try reader.part(length)
       try suffix.checkOrder(after: term, from: shared, isFirst: isFirst)
-      term.removeSubrange(shared...)
+      term.cut(to: shared)
       try suffix.append(length, to: &term)
       let count = try reader.number(upTo: UInt64(reader.count))
       let start = end - reader.count
@@ -66,19 +65,45 @@ struct SegmentCursor {
     }
   }
 
-  /// Moves to a term.
+  /// Moves from the first term of a value to a greater one, or to the next if the value does not
+  /// have it.
   ///
-  /// - Returns: false if the segment does not have it. The cursor is then at the next term.
-  mutating func seek(_ wanted: [UInt8]) throws -> Bool {
-    while !isAtEnd, term.lexicographicallyPrecedes(wanted) { try next() }
-    return !isAtEnd && term == wanted
+  /// Only the number of bytes that a term has in common with the wanted one is known, so most terms
+  /// are skipped without a look at them.
+  private mutating func seek(_ wanted: [UInt8]) throws {
+    var common = SegmentWriter.commonCount(term, wanted[...])
+    let end = value.count
+    let isLess = try IndexBytes.read(value, from: body.upperBound, what: "a recent segment") { (reader) in
+      while reader.count > 0 {
+        let shared = try reader.number(upTo: UInt64(TextAnalyzer.termLimit))
+        let length = try reader.number(upTo: UInt64(TextAnalyzer.termLimit - shared))
+        var suffix = try reader.part(length)
+        let count = try reader.number(upTo: UInt64(reader.count))
+        let start = end - reader.count
+        _ = try reader.part(count)
+        // With more bytes in common with the term before, it is less as well.
+        if shared > common { continue }
+        if shared == common, suffix.isLess(than: wanted, from: &common) { continue }
+        term = Array(wanted[..<shared])
+        try suffix.append(length, to: &term)
+        body = start..<(start + count)
+        return false
+      }
+      return true
+    }
+    if isLess { throw SegmentCursor.wrongKey }
   }
 
+  private static let wrongKey = TextIndexDamage(
+    "a value of a recent segment does not end in the term of its key")
+
   /// Adds the changes of the current term to earlier ones.
-  func addChanges(to changes: inout TermChanges, withPlaces: Bool) throws {
+  func addChanges(
+    to changes: inout TermChanges, withPlaces: Bool, _ scratch: inout TermChanges.Scratch
+  ) throws {
     try IndexBytes.read(value, from: body.lowerBound, what: "a recent segment") { (reader) in
       var part = try reader.part(body.count)
-      try changes.add(&part, withPlaces: withPlaces)
+      try changes.add(&part, withPlaces: withPlaces, &scratch)
     }
   }
 
@@ -91,13 +116,17 @@ struct SegmentCursor {
   // MARK: Comparing
 
   /// The first eight bytes of a term, as a number that has the order of the bytes.
-  static func head(of term: some Collection<UInt8>) -> UInt64 {
-    var (head, shift): (UInt64, UInt64) = (0, 64)
-    for byte in term.prefix(8) {
-      shift -= 8
-      head |= UInt64(byte) << shift
+  static func head(of term: ArraySlice<UInt8>) -> UInt64 {
+    term.withUnsafeBytes { (bytes) in
+      // SAFETY: eight bytes are read only from a term that has as many.
+      if bytes.count >= 8 { return UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
+      var (head, shift): (UInt64, UInt64) = (0, 64)
+      for byte in bytes {
+        shift -= 8
+        head |= UInt64(byte) << shift
+      }
+      return head
     }
-    return head
   }
 
   // MARK: Removing
@@ -109,7 +138,7 @@ struct SegmentCursor {
     for term in passed.terms { try space.delete(start + term) }
     guard !isAtEnd, body.lowerBound > 0 else { return passed.length }
     var rest: [UInt8] = []
-    SegmentWriter.append(term[...], sharing: 0, value[body], to: &rest)
+    SegmentWriter.append(term, value[body], to: &rest)
     rest.append(contentsOf: value[body.upperBound...])
     guard rest.count < value.count else { return passed.length }
     try space.put(rest, for: start + lastTerm)
@@ -125,6 +154,9 @@ struct SegmentMerger {
   private var heap: [Entry] = []
   /// The changes of the term that was returned last.
   private(set) var changes: TermChanges
+  /// That term.
+  private var changedTerm: [UInt8] = []
+  private var scratch: TermChanges.Scratch
   /// The length of all changes that were read, in bytes.
   private(set) var readLength = 0
 
@@ -138,10 +170,9 @@ struct SegmentMerger {
 
   init(_ numbers: [UInt64], in space: any TextIndexSpace, from term: [UInt8], fieldCount: Int) throws {
     changes = TermChanges(fieldCount: fieldCount)
+    scratch = TermChanges.Scratch(fieldCount: fieldCount)
     for number in numbers {
-      var cursor = try SegmentCursor(number, in: space, from: term)
-      _ = try cursor.seek(term)
-      cursors.append(cursor)
+      cursors.append(try SegmentCursor(number, in: space, from: term))
     }
     heap = cursors.indices.filter { !cursors[$0].isAtEnd }.map { entry(of: $0) }
     for index in heap.indices.reversed() { siftDown(index) }
@@ -153,7 +184,7 @@ struct SegmentMerger {
   private func entry(of cursor: Int) -> Entry {
     let term = cursors[cursor].term
     // No term has a byte 0, which fills up the heads of short ones.
-    return Entry(cursor: cursor, head: SegmentCursor.head(of: term), isShort: term.count <= 8)
+    return Entry(cursor: cursor, head: SegmentCursor.head(of: term[...]), isShort: term.count <= 8)
   }
 
   /// Reads the changes of the next term, and moves on.
@@ -162,30 +193,41 @@ struct SegmentMerger {
   ///   for another call.
   /// - Returns: the term, or nil at the end.
   mutating func next(limit: Int = Int.max, withPlaces: Bool) throws -> [UInt8]? {
-    guard let first = heap.first, let term else { return nil }
+    guard let first = heap.first else { return nil }
     changes.removeAll()
-    while let top = heap.first, isLevel(top, first, term), changes.postings.count < limit {
+    // A copy of the bytes: the cursors change theirs in place.
+    changedTerm.cut(to: 0)
+    changedTerm.append(contentsOf: cursors[first.cursor].term)
+    while let top = heap.first, isLevel(top, first), changes.postings.count < limit {
       readLength += cursors[top.cursor].changesLength
-      try cursors[top.cursor].addChanges(to: &changes, withPlaces: withPlaces)
+      try cursors[top.cursor].addChanges(to: &changes, withPlaces: withPlaces, &scratch)
       try moveOn()
     }
-    return term
+    return changedTerm
   }
 
-  /// Whether a cursor is at a term, of which an entry was at the head of the heap.
-  private func isLevel(_ entry: Entry, _ first: Entry, _ term: [UInt8]) -> Bool {
+  /// Whether a cursor is at the term of `changes`, of which an entry was at the head of the heap.
+  private func isLevel(_ entry: Entry, _ first: Entry) -> Bool {
     guard entry.head == first.head, entry.isShort == first.isShort else { return false }
-    return entry.isShort || cursors[entry.cursor].term == term
+    return entry.isShort || cursors[entry.cursor].term == changedTerm
+  }
+
+  /// Whether two cursors are at the same term.
+  private func areLevel(_ left: Entry, _ right: Entry) -> Bool {
+    guard left.head == right.head, left.isShort == right.isShort else { return false }
+    return left.isShort || cursors[left.cursor].term == cursors[right.cursor].term
   }
 
   /// Writes all terms. The changes of a term that only one segment has are copied unchanged.
   mutating func write(to writer: inout SegmentWriter) throws {
-    while let top = heap.first, let term {
-      if heap[1...].prefix(2).contains(where: { isLevel($0, top, term) }) {
-        _ = try next(withPlaces: true)
+    while let top = heap.first {
+      // An equal term is next to the root of the heap.
+      if (1..<3).contains(where: { $0 < heap.count && areLevel(heap[$0], top) }) {
+        guard let term = try next(withPlaces: true) else { return }
         try writer.append(term[...], changes)
       } else {
-        try writer.append(term[...], encoded: cursors[top.cursor].encodedChanges)
+        let cursor = top.cursor
+        try writer.append(cursors[cursor].term[...], encoded: cursors[cursor].encodedChanges)
         try moveOn()
       }
     }

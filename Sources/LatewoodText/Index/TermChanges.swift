@@ -25,7 +25,7 @@ struct TermChanges: Equatable {
   /// Removes all changes, and keeps the memory for others.
   mutating func removeAll() {
     postings.removeAll()
-    removed.removeAll(keepingCapacity: true)
+    removed.cut(to: 0)
     counts.removeAll()
   }
 
@@ -46,35 +46,77 @@ struct TermChanges: Equatable {
   /// Returns postings with the changes.
   func applied(to old: Postings) -> Postings {
     if old.isEmpty { return postings }
-    var result = Postings(for: old, and: postings)
-    TermChanges.merge(old, postings, removed[...], into: &result)
+    var result = Postings(for: old, and: postings, 0..<postings.count)
+    TermChanges.merge(old, postings, 0..<postings.count, removed[...], into: &result)
     return result
+  }
+
+  /// Memory for adding changes, which is kept for the changes of other terms: most terms have few,
+  /// for which new arrays would take most of the time.
+  struct Scratch {
+    fileprivate var later: TermChanges
+    fileprivate var postings: Postings
+    fileprivate var removed: [UInt64] = []
+
+    init(fieldCount: Int) {
+      later = TermChanges(fieldCount: fieldCount)
+      postings = Postings(fieldCount: fieldCount)
+    }
   }
 
   /// Adds changes that were made after these.
   mutating func add(_ later: TermChanges) {
-    counts = counts + later.counts
-    if let last = postings.numbers.last, let first = later.postings.numbers.first, last < first,
-      removed.isEmpty, later.removed.isEmpty
-    {
-      postings.append(later.postings, 0..<later.postings.count)
-      return
+    var scratch = Scratch(fieldCount: postings.fieldCount)
+    add(later, &scratch.postings, &scratch.removed)
+  }
+
+  /// - Parameters:
+  ///   - spare: postings to work with.
+  ///   - spareNumbers: numbers to work with.
+  private mutating func add(
+    _ later: TermChanges, _ spare: inout Postings, _ spareNumbers: inout [UInt64]
+  ) {
+    counts.add(later.counts)
+    let isBehind = later.postings.numbers.first ?? 0 > postings.numbers.last ?? 0
+    if removed.isEmpty, later.removed.isEmpty, isBehind {
+      return postings.append(later.postings, 0..<later.postings.count)
     }
-    var kept: [UInt64] = []
-    for number in removed where !later.mention(number) { kept.append(number) }
-    postings = later.applied(to: postings)
-    removed = (kept + later.removed).sorted()
+    spareNumbers.cut(to: 0)
+    later.addRemoved(after: removed, to: &spareNumbers)
+    swap(&removed, &spareNumbers)
+    spare.removeAll()
+    TermChanges.merge(
+      postings, later.postings, 0..<later.postings.count, later.removed[...], into: &spare)
+    swap(&postings, &spare)
+  }
+
+  /// Appends the documents that lose the term, here or by earlier changes which these do not
+  /// replace.
+  private func addRemoved(after earlier: [UInt64], to result: inout [UInt64]) {
+    var next = 0
+    for number in earlier {
+      while next < removed.count, removed[next] < number {
+        result.append(removed[next])
+        next += 1
+      }
+      if !mention(number) { result.append(number) }
+    }
+    result.append(contentsOf: removed[next...])
   }
 
   /// Adds encoded changes that were made after these, up to the end of the reader. After an error,
   /// the changes cannot be used any more.
-  mutating func add(_ reader: inout IndexBytes, withPlaces: Bool) throws {
-    guard removed.isEmpty, let count = try laterCount(reader) else {
-      return add(try TermChanges(&reader, fieldCount: postings.fieldCount, withPlaces: withPlaces))
+  mutating func add(_ reader: inout IndexBytes, withPlaces: Bool, _ scratch: inout Scratch) throws {
+    if removed.isEmpty, let count = try laterCount(reader) {
+      try counts.add(&reader)
+      try reader.skip(2)
+      return try postings.append(&reader, count: count, limit: Int.max, withPlaces: withPlaces)
     }
-    try counts.add(&reader)
-    try reader.skip(2)
-    try postings.append(&reader, count: count, limit: Int.max, withPlaces: withPlaces)
+    if removed.isEmpty, postings.isEmpty, counts.isZero {
+      return try read(&reader, withPlaces: withPlaces)
+    }
+    try scratch.later.read(&reader, withPlaces: withPlaces)
+    add(scratch.later, &scratch.postings, &scratch.removed)
   }
 
   /// Returns the number of postings of encoded changes that only add documents after those here;
@@ -93,18 +135,21 @@ struct TermChanges: Equatable {
 
   /// Appends postings to a result, of which those of some documents are replaced and those of
   /// others are removed.
+  ///
+  /// - Parameter range: the part of the new postings that is used.
   static func merge(
-    _ old: Postings, _ new: Postings, _ removed: ArraySlice<UInt64>, into result: inout Postings
+    _ old: Postings, _ new: Postings, _ range: Range<Int>, _ removed: ArraySlice<UInt64>,
+    into result: inout Postings
   ) {
-    if removed.isEmpty, let first = new.numbers.first, first > old.numbers.last ?? 0 {
+    if removed.isEmpty, !range.isEmpty, new.numbers[range.lowerBound] > old.numbers.last ?? 0 {
       result.append(old, 0..<old.count)
-      return result.append(new, 0..<new.count)
+      return result.append(new, range)
     }
     var at = 0
     var removal = removed.startIndex
-    var index = 0
-    while index < new.count || removal < removed.endIndex {
-      let added = index < new.count ? new.numbers[index] : UInt64.max
+    var index = range.lowerBound
+    while index < range.upperBound || removal < removed.endIndex {
+      let added = index < range.upperBound ? new.numbers[index] : UInt64.max
       let lost = removal < removed.endIndex ? removed[removal] : UInt64.max
       let number = min(added, lost)
       let next = old.index(of: number, from: at)
@@ -114,7 +159,7 @@ struct TermChanges: Equatable {
         // Up to the next document of either list.
         var end = index + 1
         let bound = min(at < old.count ? old.numbers[at] : UInt64.max, lost == number ? 0 : lost)
-        while end < new.count, new.numbers[end] < bound { end += 1 }
+        while end < range.upperBound, new.numbers[end] < bound { end += 1 }
         result.append(new, index..<end)
         index = end
       }
@@ -140,7 +185,13 @@ struct TermChanges: Equatable {
   /// Reads changes up to the end of the reader.
   init(_ reader: inout IndexBytes, fieldCount: Int, withPlaces: Bool) throws {
     self.init(fieldCount: fieldCount)
-    counts = try TermCounts(&reader, fieldCount: fieldCount)
+    try read(&reader, withPlaces: withPlaces)
+  }
+
+  /// Replaces the changes by encoded ones, up to the end of the reader.
+  private mutating func read(_ reader: inout IndexBytes, withPlaces: Bool) throws {
+    removeAll()
+    try counts.add(&reader)
     let count = try reader.number(upTo: UInt64(reader.count))
     removed.reserveCapacity(count)
     var previous: UInt64 = 0
@@ -152,11 +203,7 @@ struct TermChanges: Equatable {
       removed.append(previous)
     }
     let postingCount = try reader.number(upTo: UInt64(reader.count))
-    guard postingCount > 0 else {
-      try reader.finish()
-      return
-    }
-    postings = try Postings(
-      &reader, count: postingCount, limit: Int.max, fieldCount: fieldCount, withPlaces: withPlaces)
+    guard postingCount > 0 else { return try reader.finish() }
+    try postings.append(&reader, count: postingCount, limit: Int.max, withPlaces: withPlaces)
   }
 }

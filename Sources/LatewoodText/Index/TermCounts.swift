@@ -34,14 +34,26 @@ struct TermCounts: Equatable {
 
   /// Adds the frequencies of postings, or subtracts them.
   mutating func count(_ postings: Postings, _ sign: Int) {
-    for index in postings.numbers.indices { count(postings.frequencies(at: index), sign) }
+    documents += sign * postings.count
+    var field = 0
+    for frequency in postings.frequencies {
+      occurrences += sign * Int(frequency)
+      if frequency > 0 { fieldDocuments[field] += sign }
+      field = field + 1 == fieldDocuments.count ? 0 : field + 1
+    }
+  }
+
+  var isZero: Bool { documents == 0 && occurrences == 0 && fieldDocuments.allSatisfy { $0 == 0 } }
+
+  mutating func add(_ other: TermCounts) {
+    documents += other.documents
+    occurrences += other.occurrences
+    for field in fieldDocuments.indices { fieldDocuments[field] += other.fieldDocuments[field] }
   }
 
   static func + (left: TermCounts, right: TermCounts) -> TermCounts {
     var sum = left
-    sum.documents += right.documents
-    sum.occurrences += right.occurrences
-    for field in sum.fieldDocuments.indices { sum.fieldDocuments[field] += right.fieldDocuments[field] }
+    sum.add(right)
     return sum
   }
 
@@ -65,17 +77,6 @@ struct TermCounts: Equatable {
     bytes.append(varint: TermCounts.code(occurrences))
     guard fieldDocuments.count > 1 else { return }
     for count in fieldDocuments { bytes.append(varint: TermCounts.code(count)) }
-  }
-
-  init(_ reader: inout IndexBytes, fieldCount: Int) throws {
-    self.init(fieldCount: fieldCount)
-    documents = try TermCounts.difference(&reader)
-    occurrences = try TermCounts.difference(&reader)
-    guard fieldCount > 1 else {
-      fieldDocuments[0] = documents
-      return
-    }
-    for field in 0..<fieldCount { fieldDocuments[field] = try TermCounts.difference(&reader) }
   }
 
   /// Adds encoded differences.

@@ -62,7 +62,31 @@ final class TermCursor: PhraseOccurrences {
   var frequencies: ArraySlice<UInt32> { postings.frequencies(at: index) }
   func readPlaces(to places: inout [Int]) throws {
     if blockPlaces == nil { return try postings.readPlaces(at: index, to: &places) }
-    try blockPlaces?.read(at: index, of: postings, to: &places)
+    try blockPlaces?.read(at: index, to: &places)
+  }
+
+  // MARK: Blocks
+
+  var isOfAllFields: Bool { fields == nil }
+
+  /// Moves to the first document from a number on.
+  ///
+  /// - Returns: its number.
+  func move(to target: UInt64) throws -> UInt64 {
+    try advance(to: target, above: -.infinity)
+    return number
+  }
+
+  /// The number of the last document in the block of the current one.
+  var lastInBlock: UInt64 { postings.numbers[postings.count - 1] }
+
+  /// The numbers of the documents in the block from the current one on.
+  var restOfBlock: ArraySlice<UInt64> { postings.numbers[index...] }
+
+  /// Moves to a document that is in the block, and not before the current one.
+  func move(inBlockTo target: UInt64) {
+    index = postings.index(of: target, from: index)
+    number = target
   }
 
   /// Moves to the block that a document belongs to, without reading it.

@@ -26,16 +26,34 @@ struct TermEntry: Equatable {
 
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.append(varint: UInt64(max(0, counts.documents)) << 1 | (postings == nil ? 1 : 0))
     if let postings {
-      postings.encode(to: &bytes)
+      TermEntry.encode(postings, to: &bytes)
       return bytes
     }
+    bytes.append(varint: UInt64(max(0, counts.documents)) << 1 | 1)
     bytes.append(varint: UInt64(max(0, counts.occurrences)))
     if counts.fieldDocuments.count > 1 {
       for count in counts.fieldDocuments { bytes.append(varint: UInt64(max(0, count))) }
     }
     return bytes
+  }
+
+  /// Appends an entry with postings.
+  static func encode(_ postings: Postings, to bytes: inout [UInt8]) {
+    bytes.append(varint: UInt64(postings.count) << 1)
+    postings.encode(to: &bytes)
+  }
+
+  /// Appends the postings of an entry, with their places, to none.
+  ///
+  /// - Returns: false if they are in blocks.
+  static func read(_ bytes: [UInt8], to postings: inout Postings) throws -> Bool {
+    try IndexBytes.read(bytes, what: "the entry of a term") { (reader) in
+      let count = try documentCount(&reader)
+      if count.isInBlocks { return false }
+      try postings.append(&reader, count: count.documents, withPlaces: true)
+      return true
+    }
   }
 
   /// Reads an entry with everything in it.

@@ -1,58 +1,108 @@
-/// Makes the changes of one term in an index.
-struct TermUpdate {
+/// Makes the changes of terms in an index, one term after the other.
+///
+/// Most terms are in few documents, with their postings in the entry. These postings are changed in
+/// memory that is kept from term to term.
+struct TermUpdates {
+  private let space: any WritableTextIndexSpace
+  private let limits: TextIndexLimits
+  private var old: Postings
+  private var new: Postings
+  private var encoded: [UInt8] = []
+
+  init(_ space: any WritableTextIndexSpace, fieldCount: Int, _ limits: TextIndexLimits) {
+    self.space = space
+    self.limits = limits
+    old = Postings(fieldCount: fieldCount)
+    new = Postings(fieldCount: fieldCount)
+  }
+
+  /// Makes the changes of a term.
+  ///
+  /// - Parameter lengths: the lengths of documents after all changes.
+  mutating func apply(
+    _ changes: TermChanges, to term: [UInt8], _ lengths: inout TextLengths
+  ) throws {
+    let key = TextIndexKey.term(term)
+    let value = try space.value(of: key)
+    if try updateEntry(key, value, changes) { return }
+    var update = TermUpdate(
+      term, try value.map { try TermEntry($0, fieldCount: old.fieldCount, withPlaces: true) }, in: space,
+      fieldCount: old.fieldCount, limits)
+    guard let entry = try update.apply(changes, &lengths) else { return try space.delete(key) }
+    if entry != value { try space.put(entry, for: key) }
+  }
+
+  /// Changes postings that are in the entry and stay there.
+  ///
+  /// - Returns: false if they are in blocks, or have to be.
+  private mutating func updateEntry(
+    _ key: [UInt8], _ value: [UInt8]?, _ changes: TermChanges
+  ) throws -> Bool {
+    old.removeAll()
+    if let value, try !TermEntry.read(value, to: &old) { return false }
+    new.removeAll()
+    TermChanges.merge(
+      old, changes.postings, 0..<changes.postings.count, changes.removed[...], into: &new)
+    if new.isEmpty {
+      if value != nil { try space.delete(key) }
+      return true
+    }
+    guard limits.fitInEntry(new.count) else { return false }
+    encoded.removeAll(keepingCapacity: true)
+    TermEntry.encode(new, to: &encoded)
+    guard encoded.count <= limits.inlineLength else { return false }
+    if encoded != value { try space.put(encoded, for: key) }
+    return true
+  }
+}
+
+extension TextIndexLimits {
+  /// Whether a number of postings can be short enough for the entry of a term. Each takes at least
+  /// two bytes.
+  fileprivate func fitInEntry(_ count: Int) -> Bool { count <= postings && count * 2 <= inlineLength }
+}
+
+/// Makes the changes of one term whose postings are in blocks before or after them.
+private struct TermUpdate {
   private let space: any WritableTextIndexSpace
   private let term: [UInt8]
   private let fieldCount: Int
   private let limits: TextIndexLimits
   private var entry: TermEntry
 
+  init(
+    _ term: [UInt8], _ entry: TermEntry?, in space: any WritableTextIndexSpace, fieldCount: Int,
+    _ limits: TextIndexLimits
+  ) {
+    self.space = space
+    self.term = term
+    self.fieldCount = fieldCount
+    self.limits = limits
+    self.entry = entry ?? TermEntry(Postings(fieldCount: fieldCount))
+  }
+
   /// Makes changes.
   ///
-  /// - Parameter lengths: the lengths of documents after all changes.
-  static func apply(
-    _ changes: TermChanges, to term: [UInt8], in space: any WritableTextIndexSpace, fieldCount: Int,
-    _ limits: TextIndexLimits, _ lengths: inout TextLengths
-  ) throws {
-    let bytes = try space.value(of: TextIndexKey.term(term))
-    let entry = try bytes.map { try TermEntry($0, fieldCount: fieldCount, withPlaces: true) }
-    var update = TermUpdate(
-      space: space, term: term, fieldCount: fieldCount, limits: limits,
-      entry: entry ?? TermEntry(Postings(fieldCount: fieldCount)))
-    if let postings = update.entry.postings {
-      let new = changes.applied(to: postings)
-      guard new != postings else { return }
-      if let encoded = try update.setPostings(new, &lengths) {
-        return try space.put(encoded, for: TextIndexKey.term(term))
-      }
+  /// - Returns: the new entry; nil if no document has the term any more.
+  mutating func apply(_ changes: TermChanges, _ lengths: inout TextLengths) throws -> [UInt8]? {
+    if let postings = entry.postings {
+      try setPostings(changes.applied(to: postings), &lengths)
     } else {
-      try update.updateBlocks(changes, &lengths)
+      try updateBlocks(changes, &lengths)
     }
-    if update.entry.counts.documents == 0 {
-      return try space.delete(TextIndexKey.term(term))
-    }
-    let encoded = update.entry.encoded()
-    if encoded != bytes { try space.put(encoded, for: TextIndexKey.term(term)) }
+    return entry.counts.documents == 0 ? nil : entry.encoded()
   }
 
   // MARK: Postings in the entry
 
   /// Puts postings into the entry, or into blocks if they are many.
-  ///
-  /// - Returns: the encoded entry if it has postings.
-  private mutating func setPostings(
-    _ postings: Postings, _ lengths: inout TextLengths
-  ) throws -> [UInt8]? {
+  private mutating func setPostings(_ postings: Postings, _ lengths: inout TextLengths) throws {
     entry = TermEntry(postings)
-    if postings.isEmpty { return nil }
-    // A posting takes at least two bytes.
-    if postings.count <= limits.postings, postings.count * 2 <= limits.inlineLength {
-      let encoded = entry.encoded()
-      if encoded.count <= limits.inlineLength { return encoded }
-    }
+    if postings.isEmpty { return }
+    if limits.fitInEntry(postings.count), entry.encoded().count <= limits.inlineLength { return }
     entry.postings = nil
     let blocks = try write(postings, bound: TextIndexKey.infinite, nil, &lengths)
     try write(blocks, bound: TextIndexKey.infinite)
-    return nil
   }
 
   /// Moves the postings into the entry, if they have become few.
@@ -89,12 +139,14 @@ struct TermUpdate {
     }
 
     /// Returns the changes of documents up to a bound, and moves on.
-    mutating func next(through bound: UInt64) -> (postings: Postings, removed: ArraySlice<UInt64>) {
-      let numbers = changes.postings.numbers
-      let end = bound == UInt64.max ? numbers.count : changes.postings.index(of: bound + 1, from: index)
+    ///
+    /// - Returns: the range of the new postings, and the documents that lose the term.
+    mutating func next(through bound: UInt64) -> (postings: Range<Int>, removed: ArraySlice<UInt64>) {
+      let count = changes.postings.count
+      let end = bound == UInt64.max ? count : changes.postings.index(of: bound + 1, from: index)
       let removalEnd = changes.removed[removal...].firstIndex { $0 > bound } ?? changes.removed.count
       defer { (index, removal) = (end, removalEnd) }
-      return (changes.postings.range(index..<end), changes.removed[removal..<removalEnd])
+      return (index..<end, changes.removed[removal..<removalEnd])
     }
   }
 
@@ -156,26 +208,23 @@ struct TermUpdate {
   private mutating func update(
     _ block: BlockDirectory.Block, _ old: Postings, _ rest: inout Rest, _ lengths: inout TextLengths
   ) throws -> [BlockDirectory.Block] {
-    let (changed, removed) = rest.next(through: block.bound)
-    let isAppended = removed.isEmpty && changed.numbers.first ?? 0 > old.numbers.last ?? 0
-    var new = old
-    if isAppended {
-      try new.append(changed)
-    } else {
-      new = Postings(for: old, and: changed)
-      TermChanges.merge(old, changed, removed, into: &new)
-    }
+    let (range, removed) = rest.next(through: block.bound)
+    let changed = rest.changes.postings
+    let isAppended =
+      removed.isEmpty && !range.isEmpty && changed.numbers[range.lowerBound] > old.numbers.last ?? 0
+    var new = Postings(for: old, and: changed, range)
+    TermChanges.merge(old, changed, range, removed, into: &new)
     let isSame = !isAppended && new == old
     let isDivided = !isSame && new.count > limits.postings
     var block = block
     // If the postings are divided, each block gets new points.
-    for index in changed.numbers.indices where !isDivided {
+    for index in range where !isDivided {
       block.points.add(
         changed.frequencies(at: index), try lengths.length(of: changed.numbers[index], in: space) ?? 0)
     }
     if isSame { return block.count == 0 ? [] : [block] }
-    if !isAppended { entry.counts.count(old, -1) }
-    entry.counts.count(isAppended ? changed : new, 1)
+    entry.counts.count(old, -1)
+    entry.counts.count(new, 1)
     guard !new.isEmpty else {
       if block.count > 0 { try space.delete(TextIndexKey.block(term, block.bound)) }
       return []

@@ -59,12 +59,7 @@ package struct TextIndexReader {
     {
       return count
     }
-    var count = 0
-    try forEachMatch(of: query) { _ in
-      count += 1
-      return true
-    }
-    return count
+    return try QueryPlan(query, self, weights: nil).cursor()?.countRest() ?? 0
   }
 
   /// Returns the best documents of a query, in descending order of scores. Of documents with equal
@@ -79,7 +74,7 @@ package struct TextIndexReader {
     _ limit: Int, of query: BoundTextQuery, weights: [Double]
   ) throws -> [TextMatch] {
     guard limit > 0, let cursor = try cursor(for: query, weights: weights) else { return [] }
-    var lengths = TextLengths()
+    var lengths = TextLengthReader()
     var best = BestMatches(limit: limit)
     while true {
       try cursor.advance(to: cursor.number + 1, above: best.threshold)
@@ -95,7 +90,7 @@ package struct TextIndexReader {
     of query: BoundTextQuery, weights: [Double], _ body: (TextMatch) throws -> Bool
   ) throws {
     guard let cursor = try cursor(for: query, weights: weights) else { return }
-    var lengths = TextLengths()
+    var lengths = TextLengthReader()
     while true {
       try cursor.advance(to: cursor.number + 1)
       guard cursor.number < TextIndexKey.infinite else { return }
@@ -110,7 +105,7 @@ package struct TextIndexReader {
     return try QueryPlan(query, self, weights: weights).cursor()
   }
 
-  func length(of number: UInt64, _ lengths: inout TextLengths) throws -> Int {
+  func length(of number: UInt64, _ lengths: inout TextLengthReader) throws -> Int {
     guard let length = try lengths.length(of: number, in: space) else {
       throw TextIndexDamage("the length of a document is missing")
     }
@@ -126,7 +121,7 @@ package struct TextIndexReader {
     else { return nil }
     try cursor.advance(to: number)
     guard cursor.number == number else { return nil }
-    var lengths = TextLengths()
+    var lengths = TextLengthReader()
     let length = try length(of: number, &lengths)
     var parts: [TextScore.Part] = []
     cursor.forEachPhrase { (rank, frequencies) in

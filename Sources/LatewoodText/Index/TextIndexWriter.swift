@@ -20,6 +20,7 @@ package struct TextIndexWriter {
   private var lengths = TextLengths()
   private var pending = PendingPostings()
   private var recent: RecentSegments
+  private var updates: TermUpdates
 
   /// The number of positions between two texts of a field, more than the usual distance of `NEAR`.
   package static let textGap = 16
@@ -39,6 +40,7 @@ package struct TextIndexWriter {
     statistics = try TextStatistics.read(from: space, fieldCount: fieldCount)
     statisticsBefore = statistics
     recent = try RecentSegments.read(from: space)
+    updates = TermUpdates(space, fieldCount: fieldCount, limits)
   }
 
   /// The maximum number of fields of an index.
@@ -161,7 +163,7 @@ package struct TextIndexWriter {
   }
 
   private mutating func apply(_ changes: TermChanges, to term: [UInt8]) throws {
-    try TermUpdate.apply(changes, to: term, in: space, fieldCount: fieldCount, limits, &lengths)
+    try updates.apply(changes, to: term, &lengths)
   }
 
   // MARK: Kinds of changes

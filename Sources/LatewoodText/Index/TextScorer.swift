@@ -8,7 +8,7 @@ package struct TextScorer {
   private let reader: TextIndexReader
   private let weights: [Double]
   private var cursor: (any DocumentCursor)?
-  private var lengths = TextLengths()
+  private var lengths = TextLengthReader()
   /// The number of the document before.
   private var last: UInt64 = 0
   /// The number of passes that have begun.

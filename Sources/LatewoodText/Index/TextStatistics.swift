@@ -165,3 +165,35 @@ struct TextLengths {
     changed = []
   }
 }
+
+/// Reads the lengths of documents, usually in the order of their numbers.
+///
+/// A query needs few lengths of each page, so a page is not decoded as a whole.
+struct TextLengthReader {
+  private var page = UInt64.max
+  private var bytes: [UInt8] = []
+  /// The index in the page of the length that was read last, and its offset in `bytes`.
+  private var last: (index: Int, offset: Int) = (0, 0)
+
+  /// Returns the length of a document; nil if the number has no document.
+  mutating func length(of number: UInt64, in space: any TextIndexSpace) throws -> Int? {
+    let wanted = number / TextLengths.pageCount
+    if page != wanted {
+      bytes = try space.value(of: TextIndexKey.lengths(ofPage: wanted)) ?? []
+      page = wanted
+      last = (0, 0)
+    }
+    if bytes.isEmpty { return nil }
+    let index = Int(number % TextLengths.pageCount)
+    if index < last.index { last = (0, 0) }
+    let (bytes, before) = (bytes, last)
+    let found = try IndexBytes.read(bytes, from: before.offset, what: "the lengths of documents") {
+      (reader) -> (offset: Int, length: Int)? in
+      guard reader.skipThere(index - before.index), reader.count > 0 else { return nil }
+      return (bytes.count - reader.count, try reader.number(upTo: TextIndexKey.numberLimit))
+    }
+    guard let found else { return nil }
+    last = (index, found.offset)
+    return found.length > 0 ? found.length - 1 : nil
+  }
+}
