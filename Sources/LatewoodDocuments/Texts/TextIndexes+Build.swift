@@ -65,7 +65,9 @@ extension TextIndexes: DroppableIndexes {
     case .merging:
       if try index.merge(from: 1, length: build.mergeLength) != true { complete(index) }
     case .through(let start):
-      if try index.merge(from: build.segmentLimit, length: build.mergeLength) != nil { break }
+      // The step that completes a merge adds documents too. Otherwise a build would only merge
+      // while others add enough segments for the next merge.
+      if try index.merge(from: build.segmentLimit, length: build.mergeLength) == true { break }
       let last = try addDocuments(to: index, after: start, build)
       index.text.record.progress = last.map { .through($0) } ?? .merging
       if try !index.finishStep(isLast: last == nil), last == nil { complete(index) }

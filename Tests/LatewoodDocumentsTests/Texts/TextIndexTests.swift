@@ -185,6 +185,23 @@ import Testing
     #expect(Set(try ids("common")) == expected)
   }
 
+  @Test func `a build ends although others change more documents than it merges`() throws {
+    for number in 10..<50 { try save("doc \(number)", #"{"text":"old"}"#) }
+    var build = TextIndexBuild("text", try TextDefinition("text"), of: collection)
+    (build.limit, build.segmentLimit) = (4, 3)
+    var (isReady, count) = (false, 0)
+    while !isReady {
+      let step = build
+      isReady = try store.write { writer in try step.step(in: writer.batch).isReady }
+      // Ten steps add documents. Each merge is followed by one of them, or is the last.
+      try #require(count < 25)
+      count += 1
+      for number in 10..<15 { try save("doc \(number)", #"{"text":"new\#(count)"}"#) }
+    }
+    #expect(try ids("old").count == 35)
+    try expectSound()
+  }
+
   @Test func `a build that is cancelled during its merge leaves no index`() throws {
     for number in 0..<9000 { try save("doc \(number)", "{}") }
     try save("a", #"{"text":"one"}"#)
@@ -345,13 +362,13 @@ import Testing
 
   @Test func `a batch whose query meets a damaged index can still be committed`() throws {
     try create("text")
-    for number in 0..<7 { try save("doc \(number)", #"{"text":"common n\#(number)"}"#) }
+    for number in 0..<15 { try save("doc \(number)", #"{"text":"common n\#(number)"}"#) }
     // The next change merges the segments, and reads them for that.
     let index = try #require(try store.reads(collection).indexes().texts.first)
     let segments = try store.store.entries(in: index.words).map { $0.key }.filter {
       $0.first == UInt8(ascii: "r") && $0.count > 1
     }
-    #expect(segments.count == 7)
+    #expect(segments.count == 15)
     try store.store.write { transaction in
       for key in segments { try transaction.put(key, [0xFF], in: index.words) }
     }

@@ -96,6 +96,19 @@ import Testing
     #expect(try ids(words("sky")) == films(1, 2, 4))
   }
 
+  @Test func `a word, a prefix, a phrase and a conjunction are counted if no document can be read`() throws {
+    let records = try #require(try store.store.existingKeyspace("documents/films"))
+    try store.store.write { transaction in
+      for number in 0..<5 { try transaction.put("film \(number)", [0xFF], in: records) }
+    }
+    let reads = try store.reads(collection)
+    #expect(throws: DatabaseError.self) { try reads.find(FindRequest(words("sky"))) { _ in true } }
+    for (query, count) in [("sky", 4), ("se*", 3), ("sky sea", 3), (#""over the""#, 3), ("sky NOT sea", 1)] {
+      let counted = try reads.counted(FindRequest(words(query)))
+      #expect(counted.count == count && counted.read == 0, "\(query)")
+    }
+  }
+
   @Test func `ranked documents come best first, in parts that other conditions leave`() throws {
     var request = FindRequest(words("sky OR blue"))
     request.ranking = "text"
