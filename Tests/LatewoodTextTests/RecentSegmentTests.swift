@@ -62,17 +62,20 @@ import Testing
       var all: [UInt64: [Int]] = [:]
       for number: UInt64 in 1..<50 where Bool.random(using: &random) { all[number] = [Int(number)] }
       let old = postings(all, fieldCount)
-      var sum = TermChanges(fieldCount: fieldCount)
+      var adding = TermChangesSum(fieldCount: fieldCount)
       var counts = TermCounts(fieldCount: fieldCount)
-      for _ in 0..<3 {
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
         let next = changes(fieldCount, &random)
         for number in next.removed { all[number] = nil }
         for (index, number) in next.postings.numbers.enumerated() {
           all[number] = try next.postings.places(at: index)
         }
-        sum.add(next)
+        var bytes: [UInt8] = []
+        next.encode(to: &bytes)
+        try IndexBytes.read(bytes, what: "changes") { try adding.add(&$0, withPlaces: true) }
         counts = counts + next.counts
       }
+      let sum = adding.total()
       #expect(sum.applied(to: old) == postings(all, fieldCount), "\(random.replay)")
       #expect(sum.counts == counts)
       #expect(zip(sum.removed, sum.removed.dropFirst()).allSatisfy { $0 < $1 })
@@ -233,10 +236,9 @@ import Testing
       var cursor = try SegmentCursor(1, in: space, from: wanted)
       for _ in 0..<2 where index < terms.count {
         try #require(cursor.term == terms[index], "\(random.replay)")
-        var changes = TermChanges(fieldCount: 1)
-        var scratch = TermChanges.Scratch(fieldCount: 1)
-        try cursor.addChanges(to: &changes, withPlaces: true, &scratch)
-        #expect(changes.postings.numbers == [UInt64(terms[index].count)])
+        var sum = TermChangesSum(fieldCount: 1)
+        try cursor.addChanges(to: &sum, withPlaces: true)
+        #expect(sum.total().postings.numbers == [UInt64(terms[index].count)])
         try cursor.next()
         index += 1
       }

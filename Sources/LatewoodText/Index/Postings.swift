@@ -286,8 +286,8 @@ struct Postings: Equatable {
     try append(&reader, count: count, limit: limit, withPlaces: withPlaces)
   }
 
-  /// Appends the postings of a body, whose documents follow those here: see
-  /// ``firstNumber(_:fieldCount:)``. After an error, the postings cannot be used any more.
+  /// Appends the postings of a body, whose documents usually follow those here. After an error, the
+  /// postings cannot be used any more.
   ///
   /// - Parameters:
   ///   - count: the number of postings, at most `limit`.
@@ -366,13 +366,6 @@ struct Postings: Equatable {
     guard code < TextIndexKey.numberLimit << 1, number < TextIndexKey.numberLimit else {
       throw reader.damaged("the number of a document is too large")
     }
-  }
-
-  /// Returns the number of the first document of a body.
-  static func firstNumber(_ reader: IndexBytes, fieldCount: Int) throws -> UInt64 {
-    var reader = reader
-    if fieldCount > 1 { _ = try reader.number() }
-    return try reader.number() >> 1 + 1
   }
 
   private mutating func readShapes(_ reader: inout IndexBytes, _ start: Int, _ total: inout Int) throws {

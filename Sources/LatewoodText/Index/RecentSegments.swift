@@ -72,16 +72,15 @@ struct RecentSegments: Equatable {
   func changes(
     of term: [UInt8], in space: any TextIndexSpace, fieldCount: Int, withPlaces: Bool
   ) throws -> TermChanges? {
-    var result: TermChanges?
-    var scratch = TermChanges.Scratch(fieldCount: fieldCount)
+    var sum: TermChangesSum?
     for segment in segments {
       let cursor = try SegmentCursor(segment.number, in: space, from: term)
       guard !cursor.isAtEnd, cursor.term == term else { continue }
-      var changes = result.take() ?? TermChanges(fieldCount: fieldCount)
-      try cursor.addChanges(to: &changes, withPlaces: withPlaces, &scratch)
-      result = changes
+      var changed = sum.take() ?? TermChangesSum(fieldCount: fieldCount)
+      try cursor.addChanges(to: &changed, withPlaces: withPlaces)
+      sum = changed
     }
-    return result
+    return sum?.total()
   }
 
   // MARK: Writing

@@ -98,12 +98,10 @@ struct SegmentCursor {
     "a value of a recent segment does not end in the term of its key")
 
   /// Adds the changes of the current term to earlier ones.
-  func addChanges(
-    to changes: inout TermChanges, withPlaces: Bool, _ scratch: inout TermChanges.Scratch
-  ) throws {
+  func addChanges(to sum: inout TermChangesSum, withPlaces: Bool) throws {
     try IndexBytes.read(value, from: body.lowerBound, what: "a recent segment") { (reader) in
       var part = try reader.part(body.count)
-      try changes.add(&part, withPlaces: withPlaces, &scratch)
+      try sum.add(&part, withPlaces: withPlaces)
     }
   }
 
@@ -156,7 +154,7 @@ struct SegmentMerger {
   private(set) var changes: TermChanges
   /// That term.
   private var changedTerm: [UInt8] = []
-  private var scratch: TermChanges.Scratch
+  private var sum: TermChangesSum
   /// The length of all changes that were read, in bytes.
   private(set) var readLength = 0
 
@@ -170,7 +168,7 @@ struct SegmentMerger {
 
   init(_ numbers: [UInt64], in space: any TextIndexSpace, from term: [UInt8], fieldCount: Int) throws {
     changes = TermChanges(fieldCount: fieldCount)
-    scratch = TermChanges.Scratch(fieldCount: fieldCount)
+    sum = TermChangesSum(fieldCount: fieldCount)
     for number in numbers {
       cursors.append(try SegmentCursor(number, in: space, from: term))
     }
@@ -194,15 +192,15 @@ struct SegmentMerger {
   /// - Returns: the term, or nil at the end.
   mutating func next(limit: Int = Int.max, withPlaces: Bool) throws -> [UInt8]? {
     guard let first = heap.first else { return nil }
-    changes.removeAll()
     // A copy of the bytes: the cursors change theirs in place.
     changedTerm.cut(to: 0)
     changedTerm.append(contentsOf: cursors[first.cursor].term)
-    while let top = heap.first, isLevel(top, first), changes.postings.count < limit {
+    while let top = heap.first, isLevel(top, first), sum.postingCount < limit {
       readLength += cursors[top.cursor].changesLength
-      try cursors[top.cursor].addChanges(to: &changes, withPlaces: withPlaces, &scratch)
+      try cursors[top.cursor].addChanges(to: &sum, withPlaces: withPlaces)
       try moveOn()
     }
+    sum.moveTotal(to: &changes)
     return changedTerm
   }
 

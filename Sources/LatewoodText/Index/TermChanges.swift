@@ -51,88 +51,6 @@ struct TermChanges: Equatable {
     return result
   }
 
-  /// Memory for adding changes, which is kept for the changes of other terms: most terms have few,
-  /// for which new arrays would take most of the time.
-  struct Scratch {
-    fileprivate var later: TermChanges
-    fileprivate var postings: Postings
-    fileprivate var removed: [UInt64] = []
-
-    init(fieldCount: Int) {
-      later = TermChanges(fieldCount: fieldCount)
-      postings = Postings(fieldCount: fieldCount)
-    }
-  }
-
-  /// Adds changes that were made after these.
-  mutating func add(_ later: TermChanges) {
-    var scratch = Scratch(fieldCount: postings.fieldCount)
-    add(later, &scratch.postings, &scratch.removed)
-  }
-
-  /// - Parameters:
-  ///   - spare: postings to work with.
-  ///   - spareNumbers: numbers to work with.
-  private mutating func add(
-    _ later: TermChanges, _ spare: inout Postings, _ spareNumbers: inout [UInt64]
-  ) {
-    counts.add(later.counts)
-    let isBehind = later.postings.numbers.first ?? 0 > postings.numbers.last ?? 0
-    if removed.isEmpty, later.removed.isEmpty, isBehind {
-      return postings.append(later.postings, 0..<later.postings.count)
-    }
-    spareNumbers.cut(to: 0)
-    later.addRemoved(after: removed, to: &spareNumbers)
-    swap(&removed, &spareNumbers)
-    spare.removeAll()
-    TermChanges.merge(
-      postings, later.postings, 0..<later.postings.count, later.removed[...], into: &spare)
-    swap(&postings, &spare)
-  }
-
-  /// Appends the documents that lose the term, here or by earlier changes which these do not
-  /// replace.
-  private func addRemoved(after earlier: [UInt64], to result: inout [UInt64]) {
-    var next = 0
-    for number in earlier {
-      while next < removed.count, removed[next] < number {
-        result.append(removed[next])
-        next += 1
-      }
-      if !mention(number) { result.append(number) }
-    }
-    result.append(contentsOf: removed[next...])
-  }
-
-  /// Adds encoded changes that were made after these, up to the end of the reader. After an error,
-  /// the changes cannot be used any more.
-  mutating func add(_ reader: inout IndexBytes, withPlaces: Bool, _ scratch: inout Scratch) throws {
-    if removed.isEmpty, let count = try laterCount(reader) {
-      try counts.add(&reader)
-      try reader.skip(2)
-      return try postings.append(&reader, count: count, limit: Int.max, withPlaces: withPlaces)
-    }
-    if removed.isEmpty, postings.isEmpty, counts.isZero {
-      return try read(&reader, withPlaces: withPlaces)
-    }
-    try scratch.later.read(&reader, withPlaces: withPlaces)
-    add(scratch.later, &scratch.postings, &scratch.removed)
-  }
-
-  /// Returns the number of postings of encoded changes that only add documents after those here;
-  /// nil for others.
-  private func laterCount(_ reader: IndexBytes) throws -> Int? {
-    var reader = reader
-    let fieldCount = postings.fieldCount
-    try reader.skip(TermCounts.integerCount(fieldCount: fieldCount))
-    guard try reader.number() == 0 else { return nil }
-    let count = try reader.number(upTo: UInt64(reader.count))
-    guard count > 0,
-      try postings.numbers.last ?? 0 < Postings.firstNumber(reader, fieldCount: fieldCount)
-    else { return nil }
-    return count
-  }
-
   /// Appends postings to a result, of which those of some documents are replaced and those of
   /// others are removed.
   ///
@@ -184,26 +102,125 @@ struct TermChanges: Equatable {
 
   /// Reads changes up to the end of the reader.
   init(_ reader: inout IndexBytes, fieldCount: Int, withPlaces: Bool) throws {
-    self.init(fieldCount: fieldCount)
-    try read(&reader, withPlaces: withPlaces)
+    var sum = TermChangesSum(fieldCount: fieldCount)
+    try sum.add(&reader, withPlaces: withPlaces)
+    self = sum.total()
+  }
+}
+
+/// Adds up changes of a term that were made one after the other. The later ones replace the
+/// earlier ones, document by document.
+///
+/// A sum keeps its memory for other terms: most have few changes, for which new arrays would take
+/// most of the time.
+struct TermChangesSum {
+  private var changes: TermChanges
+  /// The postings of all changes.
+  private var postings: Postings
+  /// All documents, in the order of changes; empty while there are only postings of documents in
+  /// the order of their numbers.
+  private var documents: [Document] = []
+
+  private struct Document {
+    var number: UInt64
+    /// The index in `postings`; nil if the document loses the term.
+    var index: Int?
   }
 
-  /// Replaces the changes by encoded ones, up to the end of the reader.
-  private mutating func read(_ reader: inout IndexBytes, withPlaces: Bool) throws {
-    removeAll()
-    try counts.add(&reader)
-    let count = try reader.number(upTo: UInt64(reader.count))
-    removed.reserveCapacity(count)
-    var previous: UInt64 = 0
-    for _ in 0..<count {
-      previous += try UInt64(reader.number(upTo: TextIndexKey.numberLimit)) + 1
-      guard previous < TextIndexKey.numberLimit else {
+  init(fieldCount: Int) {
+    changes = TermChanges(fieldCount: fieldCount)
+    postings = Postings(fieldCount: fieldCount)
+  }
+
+  /// The number of postings, including postings that later ones replace.
+  var postingCount: Int { postings.count }
+
+  mutating func removeAll() {
+    changes.removeAll()
+    postings.removeAll()
+    documents.cut(to: 0)
+  }
+
+  /// Adds encoded changes, up to the end of the reader. After an error, the sum cannot be used any
+  /// more.
+  mutating func add(_ reader: inout IndexBytes, withPlaces: Bool) throws {
+    try changes.counts.add(&reader)
+    let removedCount = try reader.number(upTo: UInt64(reader.count))
+    if removedCount > 0 { listDocuments(from: documents.isEmpty ? 0 : postings.count) }
+    var number: UInt64 = 0
+    for _ in 0..<removedCount {
+      number += try UInt64(reader.number(upTo: TextIndexKey.numberLimit)) + 1
+      guard number < TextIndexKey.numberLimit else {
         throw reader.damaged("the number of a document is too large")
       }
-      removed.append(previous)
+      documents.append(Document(number: number, index: nil))
     }
-    let postingCount = try reader.number(upTo: UInt64(reader.count))
-    guard postingCount > 0 else { return try reader.finish() }
-    try postings.append(&reader, count: postingCount, limit: Int.max, withPlaces: withPlaces)
+    let count = try reader.number(upTo: UInt64(reader.count))
+    guard count > 0 else { return try reader.finish() }
+    let start = postings.count
+    let last = postings.numbers.last ?? 0
+    try postings.append(&reader, count: count, limit: Int.max, withPlaces: withPlaces)
+    if !documents.isEmpty {
+      listDocuments(from: start)
+    } else if postings.numbers[start] <= last {
+      listDocuments(from: 0)
+    }
+  }
+
+  /// Appends postings to the list of documents.
+  private mutating func listDocuments(from start: Int) {
+    for index in start..<postings.count {
+      documents.append(Document(number: postings.numbers[index], index: index))
+    }
+  }
+
+  /// Returns the sum, which is then empty.
+  mutating func total() -> TermChanges {
+    var result = TermChanges(fieldCount: postings.fieldCount)
+    moveTotal(to: &result)
+    return result
+  }
+
+  /// Replaces changes by the sum, which is then empty.
+  mutating func moveTotal(to result: inout TermChanges) {
+    if documents.isEmpty {
+      swap(&changes.postings, &postings)
+    } else {
+      sortDocuments()
+      var index = 0
+      while index < documents.count {
+        let document = documents[index]
+        index += 1
+        // The last change of a document counts.
+        if index < documents.count, documents[index].number == document.number { continue }
+        guard let place = document.index else {
+          changes.removed.append(document.number)
+          continue
+        }
+        changes.postings.append(postings, place..<(place + 1))
+      }
+    }
+    swap(&result, &changes)
+    removeAll()
+  }
+
+  /// Sorts the documents by their numbers, and leaves those with the same number in order.
+  private mutating func sortDocuments() {
+    guard documents.count <= 40 else {
+      let order = documents.indices.sorted {
+        (documents[$0].number, $0) < (documents[$1].number, $1)
+      }
+      documents = order.map { documents[$0] }
+      return
+    }
+    for index in documents.indices.dropFirst() {
+      let document = documents[index]
+      var place = index
+      while place > 0, documents[place - 1].number > document.number {
+        documents[place] = documents[place - 1]
+        place -= 1
+      }
+      documents[place] = document
+    }
   }
 }

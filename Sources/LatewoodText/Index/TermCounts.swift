@@ -43,17 +43,11 @@ struct TermCounts: Equatable {
     }
   }
 
-  var isZero: Bool { documents == 0 && occurrences == 0 && fieldDocuments.allSatisfy { $0 == 0 } }
-
-  mutating func add(_ other: TermCounts) {
-    documents += other.documents
-    occurrences += other.occurrences
-    for field in fieldDocuments.indices { fieldDocuments[field] += other.fieldDocuments[field] }
-  }
-
   static func + (left: TermCounts, right: TermCounts) -> TermCounts {
     var sum = left
-    sum.add(right)
+    sum.documents += right.documents
+    sum.occurrences += right.occurrences
+    for field in sum.fieldDocuments.indices { sum.fieldDocuments[field] += right.fieldDocuments[field] }
     return sum
   }
 
@@ -90,9 +84,6 @@ struct TermCounts: Equatable {
     }
     for field in fieldDocuments.indices { fieldDocuments[field] += try TermCounts.difference(&reader) }
   }
-
-  /// The number of integers in the encoding.
-  static func integerCount(fieldCount: Int) -> Int { fieldCount > 1 ? 2 + fieldCount : 2 }
 
   private static func code(_ difference: Int) -> UInt64 {
     UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0)
