@@ -107,7 +107,18 @@ package final class MemoryChannel: ByteChannel {
     self.output = output
   }
 
+  /// Returns the two ends of a connection.
+  package static func pair() -> (client: MemoryChannel, server: MemoryChannel) {
+    let (toServer, fromServer) = (MemoryPipe(), MemoryPipe())
+    return (
+      MemoryChannel(input: fromServer, output: toServer), MemoryChannel(input: toServer, output: fromServer)
+    )
+  }
+
   package func read() async throws -> [UInt8]? { try await input.read() }
+
+  /// Ends the direction to the peer, which can still send.
+  package func endWriting() { output.end(isBroken: false) }
 
   package func write(_ bytes: [UInt8]) async throws {
     guard output.write(bytes) else {

@@ -7,6 +7,22 @@ extension DocumentReads {
     try state().lastSequence
   }
 
+  /// Returns the number of entries of the feed after a sequence. O(log n), plus the number of
+  /// unmerged changes and of expired documents that are not purged yet.
+  package func changeCount(since: UInt64 = 0) throws(DatabaseError) -> Int {
+    guard since < .max else { return 0 }
+    let stored = try source.entryCount(in: spaces.sequences, .from(SequenceEntry.Key(since + 1)))
+    if stored == 0 { return 0 }
+    var expired = 0
+    for id in try self.expired() {
+      let sequence = try read(id, in: spaces.documents) { (bytes) throws(DatabaseError) in
+        try DocumentRecord.Head(bytes).sequence
+      }
+      if let sequence, sequence > since { expired += 1 }
+    }
+    return stored - expired
+  }
+
   /// Calls a closure with each document's latest change after a sequence, until it returns false.
   /// O(log n + entries); reads no documents.
   ///

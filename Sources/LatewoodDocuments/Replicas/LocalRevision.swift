@@ -26,8 +26,18 @@ extension DocumentWriter {
     }
     let number = stored.flatMap { UInt64($0.revision.dropFirst(2)) } ?? 0
     let next = "0-\(number &+ 1)"
-    try putLocal(name, in: collection, body: try LocalRevision.body(body, at: next))
+    try setLocal(name, in: collection, body: body, revision: next)
     return next
+  }
+
+  /// Stores a local document at a given revision, whatever it replaces.
+  ///
+  /// - Parameter body: a dictionary in Fleece.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the body is not a dictionary.
+  package func setLocal(
+    _ name: String, in collection: CollectionHandle, body: [UInt8], revision: String
+  ) throws {
+    try putLocal(name, in: collection, body: try LocalRevision.body(body, at: revision))
   }
 }
 

@@ -20,14 +20,16 @@ package struct HTTPTarget: Sendable, Equatable {
   }
 
   /// Parses a target in origin form; nil if it is not valid.
-  package init?(parsing text: String) {
+  ///
+  /// - Parameter plusIsSpace: whether `+` represents a space in the path, too, as for CouchDB.
+  package init?(parsing text: String, plusIsSpace: Bool = false) {
     let bytes = Array(text.utf8)
     let parts = bytes.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
     guard let path = parts.first, path.first == UInt8(ascii: "/") else { return nil }
     segments = []
     query = []
     for segment in path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-      guard let segment = PercentCoding.decode(segment) else { return nil }
+      guard let segment = PercentCoding.decode(segment, plusIsSpace: plusIsSpace) else { return nil }
       segments.append(segment)
     }
     guard parts.count > 1 else { return }

@@ -14,31 +14,47 @@ import LatewoodFleece
 ///
 /// A blob elsewhere in the body is an attachment, too, named `blob_` followed by its path, as in
 /// Couchbase Lite: `blob_/photo`.
-struct BodyAttachments {
+package struct BodyAttachments {
   /// The body without the member `_attachments`.
-  var body: [UInt8]
-  var attachments: [Attachment] = []
+  package var body: [UInt8]
+  package var attachments: [Attachment] = []
 
-  struct Attachment: Equatable {
-    var name: String
-    var contentType: String
-    var blob: BlobDigest
+  package struct Attachment: Equatable {
+    package var name: String
+    package var contentType: String
+    package var blob: BlobDigest
     /// CouchDB's digest; nil if no server has sent one.
-    var sourceDigest: String?
-    var length: UInt64?
+    package var sourceDigest: String?
+    package var length: UInt64?
     /// The generation that added the attachment; nil if it is not known.
-    var revisionPosition: UInt64?
-    var encoding: PeerAttachment.Encoding?
+    package var revisionPosition: UInt64?
+    package var encoding: PeerAttachment.Encoding?
     /// Whether the blob is in the members of the body.
-    var isInBody: Bool
+    package var isInBody: Bool
+
+    package init(
+      name: String, contentType: String, blob: BlobDigest, sourceDigest: String? = nil,
+      length: UInt64? = nil, revisionPosition: UInt64? = nil, encoding: PeerAttachment.Encoding? = nil,
+      isInBody: Bool = false
+    ) {
+      self.name = name
+      self.contentType = contentType
+      self.blob = blob
+      self.sourceDigest = sourceDigest
+      self.length = length
+      self.revisionPosition = revisionPosition
+      self.encoding = encoding
+      self.isInBody = isInBody
+    }
   }
 
-  static let member = "_attachments"
+  package static let member = "_attachments"
   static let blobPrefix = "blob_"
-  private static let usualType = "application/octet-stream"
+  /// The type of an attachment that does not state one.
+  package static let usualType = "application/octet-stream"
 
   /// Separates a stored body from its attachments. O(bytes).
-  init(_ stored: [UInt8]) throws(FleeceError) {
+  package init(_ stored: [UInt8]) throws(FleeceError) {
     body = stored
     if BlobReferences.find(in: stored).isEmpty { return }
     let root = try FleeceBody(stored).root
@@ -105,7 +121,7 @@ struct BodyAttachments {
   }
 
   /// Returns the bytes of a body with the given attachments, except those that are blobs in it.
-  func joined() throws(FleeceError) -> [UInt8] {
+  package func joined() throws(FleeceError) -> [UInt8] {
     let apart = attachments.filter { !$0.isInBody }
     if apart.isEmpty { return body }
     var writer = FleeceWriter()
