@@ -72,6 +72,13 @@ let package = Package(
         "Latewood", "LatewoodReplicator", "LatewoodDocuments", "LatewoodQuery", "LatewoodURLSession",
         "LatewoodNetwork", "LatewoodHTTP", "LatewoodConcurrency",
       ]),
+    // CouchDB's HTTP API over the collections of a file, without sockets.
+    layer(
+      "LatewoodServing",
+      on: [
+        "LatewoodReplicator", "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP", "LatewoodFleece",
+        "LatewoodStore", "LatewoodCrypto", "LatewoodConcurrency",
+      ]),
     // For tests of programs that use Latewood: the simulated disk of its own tests.
     layer(
       "LatewoodTesting",
@@ -85,7 +92,8 @@ let package = Package(
     layer(
       "LatewoodTool",
       on: [
-        "LatewoodReplicator", "LatewoodNetwork", "LatewoodHTTP", "LatewoodTerminal", "LatewoodInspection",
+        "LatewoodServing", "LatewoodReplicator", "LatewoodNetwork", "LatewoodHTTP", "LatewoodTerminal",
+        "LatewoodInspection",
         "LatewoodDocuments", "LatewoodQuery", "LatewoodText", "LatewoodFleece", "LatewoodStore",
         "LatewoodCrypto", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes",
       ]),
@@ -248,6 +256,14 @@ let package = Package(
       ],
       exclude: ["CouchDB/couchdb-sessions.txt"], swiftSettings: settings),
     .testTarget(
+      name: "LatewoodServingTests",
+      dependencies: [
+        "LatewoodServing", "LatewoodReplicator", "LatewoodDocuments", "LatewoodHTTP", "LatewoodFleece",
+        "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodSimulation",
+        "LatewoodHTTPScripts",
+      ],
+      exclude: ["http-api-exceptions.txt"], swiftSettings: settings),
+    .testTarget(
       name: "LatewoodReplicationTests",
       dependencies: [
         "LatewoodReplication", "Latewood", "LatewoodReplicator", "LatewoodDocuments", "LatewoodURLSession",
@@ -265,7 +281,8 @@ let package = Package(
     .testTarget(
       name: "LatewoodToolTests",
       dependencies: [
-        "LatewoodTool", "LatewoodTerminal", "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery",
+        "LatewoodTool", "LatewoodServing", "LatewoodNetwork", "LatewoodHTTP", "LatewoodTerminal",
+        "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery",
         "LatewoodFleece", "LatewoodStore", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency",
         "LatewoodBytes", "LatewoodSimulation", "LatewoodTestSupport",
       ],

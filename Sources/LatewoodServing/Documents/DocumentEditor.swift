@@ -1,0 +1,190 @@
+import LatewoodCrypto
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodReplicator
+
+/// Saves documents that clients send: as edits of the revision that they name, or as revisions of
+/// another replica with their histories.
+///
+/// `prepare` stores the contents of attachments before the batch begins, so that other writers do
+/// not wait for it. `edit` and `insert` run in the batch.
+struct DocumentEditor {
+  let store: DocumentStore
+  let collection: CollectionHandle
+
+  /// A document whose attachments are stored as blobs.
+  struct Prepared {
+    let id: String
+    var document: IncomingDocument
+    /// The blobs of the attachments that came with their content, by name. The handles keep them
+    /// until the document refers to them.
+    fileprivate var contents: [String: Content] = [:]
+    /// Attachments that are in the database, with their metadata.
+    fileprivate var kept: [BodyAttachments.Attachment] = []
+
+    fileprivate init(id: String, document: IncomingDocument) {
+      self.id = id
+      self.document = document
+    }
+  }
+
+  fileprivate struct Content {
+    var blob: BlobHandle
+    var digest: String
+  }
+
+  /// Stores the contents of the attachments of a document.
+  ///
+  /// - Parameter parts: the contents of attachments that follow the document in a message, by name.
+  func prepare(_ document: IncomingDocument, id: String, parts: [String: [UInt8]] = [:]) throws -> Prepared {
+    var prepared = Prepared(id: id, document: document)
+    for attachment in document.attachments {
+      let bytes: [UInt8]
+      switch attachment.content {
+      case .stub: continue
+      case .data(let data): bytes = data
+      case .follows:
+        guard let part = parts[attachment.name] else {
+          throw APIError.badRequest("Invalid attachment data for \(attachment.name)")
+        }
+        bytes = part
+      }
+      prepared.contents[attachment.name] = Content(
+        blob: try store.putBlob(bytes), digest: DocumentEditor.digest(of: bytes))
+    }
+    return prepared
+  }
+
+  private static func digest(of bytes: [UInt8]) -> String {
+    var hash = MD5()
+    bytes.withUnsafeBytes { hash.update($0) }
+    return "md5-" + Base64.encode(hash.digest())
+  }
+
+  // MARK: - In a batch
+
+  /// Saves an edit of the revision that the document names.
+  ///
+  /// - Throws: `APIError` 409 if the revision is not a leaf, 412 if a stub names an attachment that
+  ///   it does not have.
+  func edit(_ prepared: Prepared, _ writer: DocumentWriter) throws -> RevisionID {
+    let (id, document) = (prepared.id, prepared.document)
+    let reads = try writer.reads(collection)
+    let record = try reads.record(of: id)
+    let parent = document.revision ?? document.history?.first
+    if let record, let parent, record.tree[parent]?.isLeaf != true { throw APIError.conflict }
+    if record != nil, parent == nil, record?.tree.winner?.isDeleted == false { throw APIError.conflict }
+    let stored = try record.flatMap { record in
+      try (parent ?? record.tree.winner?.id).flatMap { record.tree[$0] }.flatMap {
+        try reads.body(of: $0, in: record)
+      }
+    }
+    let known = try stored.map { try BodyAttachments($0).attachments } ?? []
+    let generation = (parent ?? record?.tree.winner?.id)?.generation ?? 0
+    let body = try joined(prepared, generation: generation + 1) { attachment in
+      known.first { $0.name == attachment.name }
+    }
+    let blobs = BlobReferences.find(in: body)
+    if record == nil, parent != nil || document.isDeleted {
+      // As in CouchDB, such an edit is not an error: the parent may be on another replica.
+      let revision = try body.withUnsafeBytes { (bytes) throws(DatabaseError) in
+        try RevisionID(
+          editing: parent, isDeleted: document.isDeleted, body: bytes, by: writer.batch.algorithm)
+      }
+      try writer.insert(
+        id, in: collection, history: [revision] + (parent.map { [$0] } ?? []), body: body,
+        isDeleted: document.isDeleted, blobs: blobs)
+      return revision
+    }
+    return try writer.save(
+      id, in: collection, body: body, parent: parent, isDeleted: document.isDeleted, blobs: blobs
+    ).revision
+  }
+
+  /// Inserts the document as a revision of another replica.
+  func insert(_ prepared: Prepared, _ writer: DocumentWriter) throws -> RevisionID {
+    let history = try prepared.document.foreignHistory()
+    let reads = try writer.reads(collection)
+    let body = try joined(prepared, generation: history[0].generation) { attachment in
+      try self.known(attachment, of: prepared.id, reads)
+    }
+    try writer.insert(
+      prepared.id, in: collection, history: history, body: body, isDeleted: prepared.document.isDeleted,
+      blobs: BlobReferences.find(in: body))
+    return history[0]
+  }
+
+  /// Saves the stored body of another document.
+  func copy(
+    _ body: [UInt8], to id: String, parent: RevisionID?, _ writer: DocumentWriter
+  ) throws -> RevisionID {
+    let parts = try BodyAttachments(body)
+    var document = IncomingDocument(body: parts.body)
+    document.revision = parent
+    // All attachments are in the database, and the batch keeps them.
+    var prepared = Prepared(id: id, document: document)
+    prepared.kept = parts.attachments.filter { !$0.isInBody }
+    return try edit(prepared, writer)
+  }
+
+  /// Returns the attachment with the name and digest of a stub in any stored revision.
+  private func known(
+    _ attachment: IncomingDocument.Attachment, of id: String, _ reads: DocumentReads
+  ) throws -> BodyAttachments.Attachment? {
+    guard let record = try reads.record(of: id) else { return nil }
+    for node in record.tree.nodes {
+      guard let body = try reads.body(of: node, in: record) else { continue }
+      let found = try BodyAttachments(body).attachments.first { known in
+        known.name == attachment.name
+          && (attachment.digest == nil || attachment.digest == known.sourceDigest
+            || attachment.digest == known.blob.text)
+      }
+      if let found { return found }
+    }
+    return nil
+  }
+
+  /// Returns the body with the metadata of the attachments.
+  ///
+  /// - Parameters:
+  ///   - generation: the generation of the revision, the position of new attachments.
+  ///   - known: returns the stored attachment that a stub stands for.
+  private func joined(
+    _ prepared: Prepared, generation: UInt64,
+    _ known: (IncomingDocument.Attachment) throws -> BodyAttachments.Attachment?
+  ) throws -> [UInt8] {
+    let document = prepared.document
+    if document.attachments.isEmpty, prepared.kept.isEmpty { return document.body }
+    var parts = try BodyAttachments(document.body)
+    for attachment in prepared.kept {
+      var attachment = attachment
+      attachment.revisionPosition = generation
+      parts.attachments.append(attachment)
+    }
+    for attachment in document.attachments {
+      // A blob in the body has an entry of its own only on the wire.
+      let inBody = parts.attachments.first { $0.isInBody && $0.name == attachment.name }
+      guard let content = prepared.contents[attachment.name] else {
+        if inBody != nil { continue }
+        guard let same = try known(attachment) else {
+          throw APIError(
+            412, "missing_stub", "Invalid attachment stub in \(prepared.id) for \(attachment.name)")
+        }
+        if !same.isInBody { parts.attachments.append(same) }
+        continue
+      }
+      if let inBody {
+        guard inBody.blob == content.blob.digest else {
+          throw APIError.badRequest("The attachment \(attachment.name) has other bytes than its blob")
+        }
+        continue
+      }
+      parts.attachments.append(
+        BodyAttachments.Attachment(
+          name: attachment.name, contentType: attachment.contentType ?? BodyAttachments.usualType,
+          blob: content.blob.digest, sourceDigest: content.digest, length: content.blob.length,
+          revisionPosition: attachment.revisionPosition.map { min($0, generation) } ?? generation))
+    }
+    return try parts.joined()
+  }
+}

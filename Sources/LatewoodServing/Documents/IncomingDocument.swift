@@ -1,0 +1,166 @@
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodHTTP
+import LatewoodReplicator
+
+/// A document that a client sends, taken apart.
+struct IncomingDocument {
+  /// The id in the body; nil if there is none.
+  var id: String?
+  var revision: RevisionID?
+  /// The revision and its ancestors, newest first; nil if the body lists none.
+  var history: [RevisionID]?
+  var isDeleted = false
+  /// The members that are not reserved, in canonical Fleece.
+  var body: [UInt8]
+  var attachments: [Attachment] = []
+
+  struct Attachment {
+    var name: String
+    var contentType: String?
+    var digest: String?
+    var revisionPosition: UInt64?
+    var content: Content
+
+    init(
+      name: String, contentType: String? = nil, digest: String? = nil, revisionPosition: UInt64? = nil,
+      content: Content
+    ) {
+      self.name = name
+      self.contentType = contentType
+      self.digest = digest
+      self.revisionPosition = revisionPosition
+      self.content = content
+    }
+  }
+
+  enum Content {
+    /// The parent has the same attachment.
+    case stub
+    case data([UInt8])
+    /// The bytes are in a part of the message, and have this length if it is known.
+    case follows(length: UInt64?)
+  }
+
+  /// Members that are allowed and ignored, because they are only about the answer that the document
+  /// was read from.
+  private static let ignored: Set<String> = [
+    "_conflicts", "_deleted_conflicts", "_local_seq", "_revs_info",
+  ]
+
+  /// Creates a document that the server makes itself.
+  init(body: [UInt8]) { self.body = body }
+
+  /// Returns the body of a document without members.
+  static func empty() throws -> [UInt8] {
+    var writer = FleeceWriter()
+    try writer.beginDictionary()
+    try writer.endDictionary()
+    return try writer.finish()
+  }
+
+  /// - Throws: `APIError`.
+  init(_ document: FleeceElement) throws {
+    guard try document.kind == .dictionary else {
+      throw APIError.badRequest("Document must be a JSON object")
+    }
+    body = try IncomingDocument.members(of: document)
+    for name in try document.keys(beginningWith: UInt8(ascii: "_")) {
+      guard let value = try document.element(for: name) else { continue }
+      switch name {
+      case "_id":
+        guard let text = try value.string() else {
+          throw APIError(400, "illegal_docid", "Document id must be a string")
+        }
+        id = text
+      case "_rev":
+        guard let text = try value.string() else { throw APIError.badRequest("Invalid rev format") }
+        // The revisions of local documents have the generation 0.
+        revision = text.hasPrefix("0-") ? nil : try APIQuery.revision(text)
+      case "_revisions": history = try IncomingDocument.history(value)
+      case "_deleted":
+        guard let flag = try value.boolean() else { throw APIError.specialMember(name) }
+        isDeleted = flag
+      case "_attachments": attachments = try IncomingDocument.attachments(value)
+      default: guard IncomingDocument.ignored.contains(name) else { throw APIError.specialMember(name) }
+      }
+    }
+  }
+
+  /// Returns the members without an underscore at the beginning.
+  static func members(of document: FleeceElement) throws -> [UInt8] {
+    var writer = FleeceWriter()
+    try writer.beginDictionary()
+    try document.writeMembers(to: &writer) { $0.first != UInt8(ascii: "_") }
+    try writer.endDictionary()
+    return try writer.finish()
+  }
+
+  private static func history(_ revisions: FleeceElement) throws -> [RevisionID] {
+    guard let start = try revisions.element(for: "start")?.natural(), start > 0,
+      let ids = try revisions.element(for: "ids")?.elements(), !ids.isEmpty
+    else { throw APIError.specialMember("_revisions") }
+    // CouchDB, too, drops the ids for which no generation is left.
+    return try ids.prefix(Int(clamping: start)).enumerated().map { index, digest in
+      guard let digest = try digest.string() else { throw APIError.specialMember("_revisions") }
+      return try APIQuery.revision("\(start - UInt64(index))-\(digest)")
+    }
+  }
+
+  private static func attachments(_ value: FleeceElement) throws -> [Attachment] {
+    guard try value.kind == .dictionary, let members = try value.members() else {
+      throw APIError.specialMember("_attachments")
+    }
+    return try members.map { name, facts in
+      try check(attachment: name)
+      let content: Content
+      if try facts.element(for: "stub")?.boolean() == true {
+        content = .stub
+      } else if try facts.element(for: "follows")?.boolean() == true {
+        content = .follows(length: try facts.element(for: "length")?.natural())
+      } else if let text = try facts.element(for: "data")?.string(), let data = Base64.decode(text.utf8) {
+        content = .data(data)
+      } else {
+        throw APIError.badRequest("Invalid attachment data for \(name)")
+      }
+      return Attachment(
+        name: name, contentType: try facts.element(for: "content_type")?.string(),
+        digest: try facts.element(for: "digest")?.string(),
+        revisionPosition: try facts.element(for: "revpos")?.natural(), content: content)
+    }
+  }
+
+  static func check(attachment name: String) throws(APIError) {
+    if name.utf8.first == UInt8(ascii: "_") {
+      throw APIError.badRequest("Attachment name '\(name)' starts with prohibited character '_'")
+    }
+    if name.utf8.isEmpty { throw APIError.badRequest("Attachment name is empty") }
+    // A name is also a part of header fields.
+    if name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+      throw APIError.badRequest("Attachment name has a control character")
+    }
+  }
+
+  /// Checks an id for a document that is not local.
+  static func check(id: String) throws(APIError) {
+    if id.isEmpty { throw APIError(400, "illegal_docid", "Document id must not be empty") }
+    if id.utf8.first == UInt8(ascii: "_"), !id.hasPrefix(NameRules.designPrefix) {
+      throw APIError(400, "illegal_docid", "Only reserved document ids may start with underscore.")
+    }
+    if let objection = NameRules.objection(toID: id) {
+      throw APIError(400, "illegal_docid", "The document id \(objection)")
+    }
+  }
+
+  /// Returns the revision with its history, for an insertion that makes no conflict.
+  ///
+  /// - Throws: `APIError` if the document names no revision.
+  func foreignHistory() throws(APIError) -> [RevisionID] {
+    if let history { return history }
+    guard let revision else {
+      throw APIError.badRequest(
+        "When `new_edits: false`, the document needs `_rev` or `_revisions` specified")
+    }
+    return [revision]
+  }
+}

@@ -1,0 +1,127 @@
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodHTTP
+import LatewoodReplicator
+
+/// Attachments: `/{db}/{id}/{name}`.
+struct AttachmentEndpoints {
+  private let database: ServedDatabase
+
+  init(_ database: ServedDatabase) { self.database = database }
+
+  func answer(_ id: String, _ name: String, _ call: APICall) throws -> APIResponse {
+    switch call.method {
+    case "GET", "HEAD": return try read(id, name, call)
+    case "PUT": return try change(id, name, content: call.body, call)
+    case "DELETE": return try change(id, name, content: nil, call)
+    default: throw APIError.methodNotAllowed("DELETE,GET,HEAD,PUT")
+    }
+  }
+
+  private func read(_ id: String, _ name: String, _ call: APICall) throws -> APIResponse {
+    let reads = try database.reads()
+    guard let record = try reads.record(of: id), let winner = record.tree.winner else {
+      throw APIError.missing
+    }
+    var node = winner
+    if let revision = try call.query.revision("rev") {
+      guard let asked = record.tree[revision] else { throw APIError.missing }
+      node = asked
+    } else if winner.isDeleted {
+      throw APIError.deleted
+    }
+    guard let body = try reads.body(of: node, in: record) else { throw APIError.missing }
+    guard let attachment = try BodyAttachments(body).attachments.first(where: { $0.name == name }),
+      let blob = try database.store.blob(attachment.blob)
+    else { throw APIError.noAttachment }
+    let digest = attachment.sourceDigest ?? attachment.blob.text
+    let etag = "\"\(digest.drop { $0 != "-" }.dropFirst())\""
+    if call.matches(etag) { return APIResponse(304, fields: HTTPFields([("ETag", etag)])) }
+    var fields = HTTPFields([
+      ("Content-Type", attachment.contentType), ("ETag", etag), ("Accept-Ranges", "bytes"),
+      // A browser must not run the script in an attachment as a page of this server.
+      ("Content-Security-Policy", "sandbox"),
+    ])
+    guard let range = try call.range(of: blob.length) else {
+      if digest.hasPrefix("md5-") { fields.add("Content-MD5", String(digest.dropFirst(4))) }
+      var response = APIResponse(200, fields: fields, body: call.isHead ? [] : try blob.read())
+      if call.isHead { response.length = blob.length }
+      return response
+    }
+    fields.add("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(blob.length)")
+    return APIResponse(206, fields: fields, body: try blob.read(range))
+  }
+
+  /// Saves an edit of a document with one attachment more, replaced or less.
+  ///
+  /// - Parameter content: the bytes; nil to remove the attachment.
+  private func change(
+    _ id: String, _ name: String, content: [UInt8]?, _ call: APICall
+  ) throws -> APIResponse {
+    try IncomingDocument.check(id: id)
+    try IncomingDocument.check(attachment: name)
+    if content != nil, let coding = call.fields["Content-Encoding"], coding != "identity" {
+      throw APIError(415, "bad_content_type", "Content-Encoding \(coding) is not supported")
+    }
+    let parent = try call.namedRevision()
+    let (reads, editor) = (try database.reads(), database.editor)
+    let record = try reads.record(of: id)
+    guard content != nil || record != nil else { throw APIError.missing }
+    if let record, parent.map({ record.tree[$0]?.isLeaf == true }) != true,
+      parent != nil || record.tree.winner?.isDeleted == false
+    {
+      throw APIError.conflict
+    }
+    let body = try record.flatMap { record in
+      try parent.flatMap { record.tree[$0] }.flatMap { try reads.body(of: $0, in: record) }
+    }
+    let parts = try BodyAttachments(try body ?? IncomingDocument.empty())
+    guard content != nil || parts.attachments.contains(where: { $0.name == name && !$0.isInBody }) else {
+      throw APIError.noAttachment
+    }
+    var document = IncomingDocument(body: parts.body)
+    document.revision = parent
+    document.attachments = parts.attachments.filter { $0.name != name }.map {
+      .init(name: $0.name, content: .stub)
+    }
+    if let content {
+      document.attachments.append(
+        .init(name: name, contentType: call.fields["Content-Type"], content: .data(content)))
+    }
+    let prepared = try editor.prepare(document, id: id)
+    let revision = try database.write { try editor.edit(prepared, $0) }
+    let response = APIResponse(content == nil ? 200 : 201) { output in
+      output.beginDictionary()
+      output.member("ok", true)
+      output.member("id", id)
+      output.member("rev", revision.description)
+      output.endDictionary()
+    }
+    return response.adding("ETag", "\"\(revision)\"")
+  }
+}
+
+extension APICall {
+  /// Returns the range of bytes that the client asks for; nil for all. A field that is not a single
+  /// range is ignored, as HTTP allows.
+  ///
+  /// - Throws: `APIError` 416 if the range is after the end.
+  fileprivate func range(of length: UInt64) throws -> Range<UInt64>? {
+    guard let text = fields["Range"], text.hasPrefix("bytes="), !text.contains(",") else { return nil }
+    let ends = text.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    guard ends.count == 2 else { return nil }
+    let (first, last) = (UInt64(ends[0]), UInt64(ends[1]))
+    let unsatisfiable = APIError(
+      416, "requested_range_not_satisfiable", "Requested range not satisfiable")
+    switch (first, last) {
+    case (let first?, _) where last != nil || ends[1].isEmpty:
+      guard first < length else { throw unsatisfiable }
+      let end = min(last ?? .max, length - 1)
+      return end >= first ? first..<(end + 1) : nil
+    case (nil, let count?) where ends[0].isEmpty:
+      guard count > 0, length > 0 else { throw unsatisfiable }
+      return (length - min(count, length))..<length
+    default: return nil
+    }
+  }
+}

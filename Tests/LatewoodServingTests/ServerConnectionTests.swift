@@ -1,0 +1,138 @@
+import LatewoodConcurrency
+import LatewoodHTTP
+import LatewoodHTTPScripts
+import LatewoodServing
+import Testing
+
+@Suite struct ServerConnectionTests {
+  /// Sends bytes over a connection to a service, in pieces, and returns everything that comes back
+  /// before the server ends the connection.
+  private func exchange(
+    _ text: String, pieces length: Int = .max, limits: ServerConnection.Limits = .init()
+  ) async throws -> (text: String, served: [ServerConnection.Served]) {
+    let test = try TestService()
+    let service = test.service
+    let (client, server) = MemoryChannel.pair()
+    let served = Guarded<[ServerConnection.Served]>([])
+    let connection = ServerConnection(
+      server, limits: limits, onServed: { one in served.withLock { $0.append(one) } },
+      answer: { service.respond(to: $0) })
+    async let run: Void = connection.run()
+    let bytes = Array(text.utf8)
+    var start = 0
+    while start < bytes.count {
+      let end = min(bytes.count, length < bytes.count ? start + length : bytes.count)
+      do { try await client.write(Array(bytes[start..<end])) } catch { break }
+      start = end
+    }
+    client.endWriting()
+    var answer: [UInt8] = []
+    do { while let piece = try await client.read() { answer += piece } } catch {}
+    await run
+    return (String(decoding: answer, as: UTF8.self), served.withLock { $0 })
+  }
+
+  private func head(_ line: String, _ fields: String...) -> String {
+    ([line, "Host: localhost:5984"] + fields).joined(separator: "\r\n") + "\r\n\r\n"
+  }
+
+  @Test(arguments: [1, 2, 7, 100, Int.max])
+  func `requests in pieces of any size are answered in their order`(length: Int) async throws {
+    let requests =
+      head("PUT /notes/a HTTP/1.1", "Content-Length: 7") + #"{"n":1}"#
+      + head("PUT /notes/b HTTP/1.1", "Transfer-Encoding: chunked") + "3\r\n{\"n\r\n4\r\n\":2}\r\n0\r\n\r\n"
+      + head("GET /notes/b HTTP/1.1") + head("HEAD /notes/a HTTP/1.1") + head("GET /none HTTP/1.1")
+    let (text, served) = try await exchange(requests, pieces: length)
+    #expect(served.map(\.status) == [201, 201, 200, 200, 404])
+    #expect(served.map(\.method) == ["PUT", "PUT", "GET", "HEAD", "GET"])
+    #expect(text.contains(#""n":2}"#) && !text.contains("Connection: close"))
+    #expect(text.components(of: "HTTP/1.1 ") == 5)
+    // HEAD has the length of the body that it leaves out.
+    #expect(served[3].length > 0 && text.components(of: "Content-Length: \(served[3].length)\r\n") >= 1)
+  }
+
+  @Test func `a connection ends when the client asks for it`() async throws {
+    let close = try await exchange(head("GET / HTTP/1.1", "Connection: close") + head("GET / HTTP/1.1"))
+    #expect(close.served.count == 1 && close.text.contains("Connection: close"))
+    let old = try await exchange("GET / HTTP/1.0\r\n\r\n" + head("GET / HTTP/1.1"))
+    #expect(old.served.count == 1)
+    let kept = try await exchange("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + head("GET / HTTP/1.1"))
+    #expect(kept.served.count == 2 && kept.text.contains("Connection: keep-alive"))
+  }
+
+  @Test(arguments: [
+    ("POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 400),
+    (
+      "POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+      400
+    ),
+    ("POST /notes HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
+    ("POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+    ("GET  / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", 501),
+    ("\u{1}\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 65 << 10))\r\n\r\n", 431),
+  ])
+  func `a message that violates HTTP is refused and ends the connection`(text: String, status: Int)
+    async throws
+  {
+    let (answer, served) = try await exchange(text + head("GET / HTTP/1.1"))
+    #expect(served.map(\.status) == [status])
+    #expect(answer.contains("Connection: close"))
+  }
+
+  @Test(arguments: [false, true]) func `a body that is too long is refused`(isChunked: Bool) async throws {
+    var limits = ServerConnection.Limits()
+    limits.body = 8
+    func put(_ body: String) -> String {
+      isChunked
+        ? head("PUT /notes/a HTTP/1.1", "Transfer-Encoding: chunked")
+          + "\(body.count)\r\n\(body)\r\n0\r\n\r\n"
+        : head("PUT /notes/a HTTP/1.1", "Content-Length: \(body.count)") + body
+    }
+    #expect(try await exchange(put(#"{"n":10}"#), limits: limits).served.map(\.status) == [201])
+    #expect(try await exchange(put(#"{"n":100}"#), limits: limits).served.map(\.status) == [413])
+  }
+
+  @Test func `a client may wait for permission to send a body`() async throws {
+    let test = try TestService()
+    let service = test.service
+    let (client, server) = MemoryChannel.pair()
+    async let run: Void = ServerConnection(server) { service.respond(to: $0) }.run()
+    try await client.write(
+      Array(head("PUT /notes/a HTTP/1.1", "Content-Length: 2", "Expect: 100-continue").utf8))
+    let interim = try #require(try await client.read())
+    #expect(String(decoding: interim, as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
+    try await client.write(Array("{}".utf8))
+    let answer = try #require(try await client.read())
+    #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 201 "))
+    client.endWriting()
+    await run
+  }
+
+  @Test(
+    arguments: [
+      ("localhost", nil, 200), ("LOCALHOST:5984", nil, 200), ("127.0.0.1:1", nil, 200),
+      ("[::1]:80", nil, 200),
+      ("[::1]", nil, 200), ("evil.example", nil, 403), ("localhost.evil.example", nil, 403),
+      ("127.0.0.1.evil.example:5984", nil, 403), ("localhost:x", nil, 403),
+      ("evil.example:localhost", nil, 403),
+      ("", nil, 403), ("localhost", "http://localhost:3000", 200), ("localhost", "https://[::1]", 200),
+      ("localhost", "http://evil.example", 403), ("localhost", "null", 403), ("localhost", "file://", 403),
+      ("localhost", "http:/localhost", 403),
+    ] as [(String, String?, Int)])
+  func `a page from elsewhere cannot use the server`(host: String, origin: String?, status: Int) async throws
+  {
+    let field = origin.map { "Origin: \($0)\r\n" } ?? ""
+    let (text, served) = try await exchange("GET /notes HTTP/1.1\r\nHost: \(host)\r\n\(field)\r\n")
+    #expect(served.map(\.status) == [status])
+    #expect(text.contains("db_name") == (status == 200))
+  }
+}
+
+extension String {
+  /// The number of times that a text occurs.
+  fileprivate func components(of text: String) -> Int {
+    split(separator: text, omittingEmptySubsequences: false).count - 1
+  }
+}
