@@ -65,7 +65,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info size inspect map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade encrypt decrypt rekey replicate demo help; do
+for command in info size inspect map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade encrypt decrypt rekey replicate serve demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -484,6 +484,27 @@ expect 2 "a password needs a terminal" get secret.lw secret --password </dev/nul
 expect 0 "commands of a shell get the key" shell secret.lw --key-file one.key <<<"get secret" ; is "the value" "$out" quokka
 expect 0 "and the password" rekey secret.lw --key-file one.key --new-password-fd 4 4<password
 expect 0 "of the shell" shell secret.lw --password-fd 4 4<password <<<"get secret" ; is "the value" "$out" quokka
+
+# --- serve
+if command -v curl >/dev/null; then
+  "$tool" serve served.lw --create --port 0 >served.out 2>served.err &
+  server=$!
+  # The command says at once where it listens; if it ends instead, the checks fail.
+  while kill -0 $server 2>/dev/null && ! grep -q "^Serving" served.out; do sleep 0.05; done
+  url=$(sed -n 's/^Serving .* at \(http:.*\)\/$/\1/p' served.out)
+  is "serve creates a database" "$(curl -s -X PUT "$url/notes")" '{"ok":true}'
+  has "and saves a document" "$(curl -s -X PUT "$url/notes/a" -d '{"n":1}')" '"id":"a"'
+  has "and lists it" "$(curl -s "$url/notes/_all_docs?include_docs=true")" '"n":1'
+  is "a foreign host is refused" "$(curl -s -o reply -w '%{http_code}' -H 'Host: evil.example' "$url/notes")" 403
+  expect 0 "a replication from the server" replicate "$url/notes" pulled.lw --create
+  kill $server
+  wait $server
+  has "a line for each request" "$(cat served.out)" "PUT /notes/a 201 "
+  expect 0 "the document is in the file" doc get served.lw a --collection notes ; is "the document" "$out" '{"n":1}'
+  expect 0 "and in the copy" doc get pulled.lw a ; is "its copy" "$out" '{"n":1}'
+else
+  echo "SKIPPED: no curl"
+fi
 
 # --- demo
 expect 0 demo demo ; has "demo" "$out" "Everything was as promised."

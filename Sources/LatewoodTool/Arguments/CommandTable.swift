@@ -13,6 +13,7 @@ enum CommandTable {
       title: "documents",
       commands: [
         .importing, .exporting, .collections, .doc, .changes, .blobs, .expiry, .prune, .replicate,
+        .serve,
       ]),
     Group(title: "queries", commands: [.find, .query, .index, .view]),
     Group(

@@ -100,7 +100,7 @@ struct ReplicationRun {
   ) throws -> ReplicationStatus {
     let result = Guarded<Result<ReplicationStatus, any Error>?>(nil)
     let done = DispatchSemaphore(value: 0)
-    Task(executorPreference: QueueExecutor()) {
+    Task(executorPreference: QueueExecutor("latewood.replicate")) {
       let ended: Result<ReplicationStatus, any Error>
       do { ended = .success(try await body()) } catch { ended = .failure(error) }
       result.withLock { $0 = ended }
@@ -209,17 +209,6 @@ extension ReplicationRun {
 
     /// Closes the side after an error, which takes precedence over an error of closing.
     func abandon() { do { try close() } catch {} }
-  }
-}
-
-/// Runs tasks on threads of Dispatch. The command waits for its task, and its thread may be one of
-/// the few that usually run Swift's tasks.
-private final class QueueExecutor: TaskExecutor {
-  private let queue = DispatchQueue(label: "latewood.replicate", attributes: .concurrent)
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 }
 

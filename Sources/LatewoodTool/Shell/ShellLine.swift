@@ -76,6 +76,7 @@ extension CommandDescription {
   /// The reason why the shell does not run the command; nil if it does.
   var refusalInShell: String? {
     if name == "shell" { return "is what runs here already" }
+    if name == "serve" { return "runs until it is interrupted; run it outside the shell" }
     if name == "help" || name == "man" || databaseOperand != nil { return nil }
     return "has nothing to do with the database; run it outside the shell"
   }

@@ -26,7 +26,9 @@ struct CommandSamples {
 
   /// The commands that work on a file and terminate.
   static var commands: [CommandDescription] {
-    CommandTable.commands.filter { !$0.isHidden && $0.databaseOperand != nil && $0.name != "shell" }
+    CommandTable.commands.filter {
+      !$0.isHidden && $0.databaseOperand != nil && $0.name != "shell" && $0.name != "serve"
+    }
   }
 
   /// Returns lines with the required operands, and with all; one for each word that an operand may
