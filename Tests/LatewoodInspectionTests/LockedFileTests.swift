@@ -98,6 +98,10 @@ import Testing
       switch region.kind {
       case .lockedNode:
         #expect(!damaged.regions.contains(region), "\(message)")
+        // A length beyond that of any node, but perhaps not of the file.
+        var longer = bytes
+        longer[Int(region.range.lowerBound) + 14] ^= 2
+        #expect(try !map(of: longer).regions.contains(region), "\(message)")
       case .log:
         // Padding between frames is not checked, and a changed last frame is an unfinished write.
         #expect(

@@ -82,6 +82,17 @@ import Testing
   @Test func `a byte order mark is ignored`() throws {
     #expect(try elements("\u{FEFF}[1]") == ["1"])
     #expect(try elements("\u{FEFF}1\n2") == ["1", "2"])
+    // Only at the start, even if whoever takes whole lines would accept it.
+    #expect(throws: Failure.self) { try lines("1\n\u{FEFF}2\n", pieceLength: 65536) { _ in true } }
+  }
+
+  @Test func `a value stays in memory while the text after it is read`() throws {
+    // It ends where the memory does.
+    let text = String(repeating: " ", count: 65536 - 5) + "\"abc\" 7"
+    let window = try TextWindow(Array(text.utf8))
+    try window.readValue(depthLimit: 10)
+    #expect(try window.peek() == UInt8(ascii: " "))
+    #expect(window.value.string() == Array("abc".utf8))
   }
 
   @Test(arguments: ["[1,]", "[1", "[", "[1]2", "[1][2]", "[,]", "[1 2]", "{}{}", "1\n]", "{\"a\":1},"])

@@ -38,9 +38,9 @@ extension UnitReader {
   /// Returns the node that starts at `offset` according to its own header, in a file whose key is
   /// missing; nil if there is none that matches its checksum.
   package func lockedNode(at offset: UInt64) throws(StorageError) -> NodeReference? {
-    guard let reference = try reference(at: offset), Int(reference.length) >= NodeLayout.arrays else {
-      return nil
-    }
+    guard let reference = try reference(at: offset),
+      (NodeLayout.arrays...FileLayout.nodeLimit).contains(Int(reference.length))
+    else { return nil }
     let isSound = try withBytes(at: offset, count: Int(reference.length)) { base in
       codec.isSound(.node, at: offset, base, Int(reference.length))
     }

@@ -23,6 +23,22 @@ import Testing
     _ = try store.reads(view, of: collection)
   }
 
+  @Test func `a key of a row never reaches into the number of the row`() throws {
+    let key = StoredRow.key([1, 2, 3] as [UInt8], "d", 0)
+    for length in 0..<20 {
+      let value = StoredRow.value(keyCount: length, [])
+      try key.withUnsafeBytes { key in
+        try value.withUnsafeBytes { value in
+          if (1...3).contains(length) {
+            #expect(try StoredRow(key: key, value: value).idBytes.count == 4 - length)
+          } else {
+            #expect(throws: DatabaseError.self) { _ = try StoredRow(key: key, value: value) }
+          }
+        }
+      }
+    }
+  }
+
   /// Uses the view in every way, and ignores errors.
   private func use() {
     func attempt(_ body: () throws -> Void) {

@@ -52,6 +52,35 @@ import Testing
     #expect(disk.blocks.count == 4 + (64 << 10) / directAlignment)
   }
 
+  @Test func `a frame or a value that would end behind the file is none`() throws {
+    let bench = try LogBench()
+    let (log, _) = try bench.open()
+    try log.commit([("a", [UInt8](repeating: 1, count: 100))])
+    let codec = log.header.codec
+    log.close()
+    let stored = try bench.bytes()
+    func part(below size: UInt64) -> DiskBytes {
+      DiskBytes(codec: codec, size: size, capacity: 64 << 10, readsAhead: false) { target, offset in
+        let rest = stored.dropFirst(Int(offset)).prefix(target.count)
+        target.copyBytes(from: rest)
+        return rest.count
+      }
+    }
+    let whole = try #require(try part(below: UInt64(stored.count)).frameHeader(at: FileLayout.logStart))
+    let end = try #require(whole.requiredEnd)
+    for size in [end, end - 1, end + 8] {
+      let bytes = part(below: size)
+      #expect(try bytes.frameHeader(at: FileLayout.logStart) == (size < end ? nil : whole), "\(size)")
+      for reference in [
+        ExtentReference(offset: size - 3, length: 4, checksum: 0),
+        ExtentReference(offset: .max - 3, length: 8, checksum: 0),
+        ExtentReference(offset: 16384, length: .max, checksum: 0),
+      ] {
+        #expect(faultKind { _ = try bytes.storedRange(of: reference) } == .damaged)
+      }
+    }
+  }
+
   @Test func `bytes at the end of the file are returned as far as there are any`() throws {
     let disk = Disk(size: 10_000)
     let bytes = bytes(of: disk)
