@@ -140,7 +140,7 @@ import Testing
         case 1:
           // Everything behind an offset.
           let start = random.pick(victim.frames).lowerBound
-          if start < donor.bytes.count {
+          if start < min(donor.bytes.count, spliced.bytes.count) {
             spliced.bytes.replaceSubrange(start..., with: donor.bytes[start...])
           }
         case 2, 3:
