@@ -2,12 +2,12 @@ import LatewoodStore
 
 extension OptionDescription {
   static let cipher = OptionDescription(
-    name: "--cipher", value: "WORD", summary: "the ciphers; aes256 if not given",
+    name: "--cipher", value: "WORD", summary: "the cipher suite; aes256 if not given",
     choices: CipherSuite.allCases.map(\.word))
   static let pbkdf2 = OptionDescription(
     name: "--pbkdf2", summary: "derive the key from the password by PBKDF2, not Argon2id")
   static let newFileKey = OptionDescription(
-    name: "--new-file-key", summary: "also encrypt the file again, with a new key of its own")
+    name: "--new-file-key", summary: "also encrypt the file again, with a new file key")
 }
 
 extension CommandDescription {
@@ -17,22 +17,22 @@ extension CommandDescription {
     operands: [.database],
     options: [.cipher, .pbkdf2, .wait],
     discussion: [
-      "The key is the one that --key-file, --password or --password-fd gives. A key file has 32 random bytes, "
-        + "or 64 hexadecimal digits. Without the key, nobody can read the database, not even its owner: "
-        + "keep a copy of the key in another place than the database.",
-      "The file is written again by a compaction. After a crash at any moment it is the old one or the new "
-        + "one, each complete. Backups, copies, and the blocks of the old file that the disk has not overwritten yet "
-        + "are still not encrypted.",
-      "Sizes, times and the number of commits are not secret. aes256 is AES-256 with Poly1305, and chacha20 is "
-        + "XChaCha20-Poly1305, which is about twice as fast. The key of a password is derived by Argon2id with 64 MiB "
-        + "and three passes, or with --pbkdf2 by 600,000 rounds of PBKDF2 with HMAC-SHA-256.",
+      "--key-file, --password or --password-fd sets the key. A key file contains 32 random bytes, or 64 "
+        + "hexadecimal digits. Without the key, nobody can read the database, not even its owner, so keep a "
+        + "copy of the key in a different place from the database.",
+      "A compaction rewrites the file. After a crash at any moment, the file is either the old one or the new one, "
+        + "and complete. Earlier backups and copies stay unencrypted, and so do blocks of the old file that the disk has "
+        + "not overwritten yet.",
+      "Sizes, times and the number of commits are not secret. aes256 is AES-256 with Poly1305. chacha20 is "
+        + "XChaCha20-Poly1305, which is about twice as fast. The key is derived from a password by Argon2id with 64 MiB "
+        + "of memory and three passes or, with --pbkdf2, by 600,000 rounds of PBKDF2 with HMAC-SHA-256.",
     ],
     examples: [
       ExampleDescription(
         line: "latewood encrypt my.latewood --password", explanation: "Asks for a password, twice."),
       ExampleDescription(
         line: "latewood encrypt my.latewood --key-file my.key",
-        explanation: "`head -c 32 /dev/urandom > my.key` makes such a file."),
+        explanation: "`head -c 32 /dev/urandom > my.key` creates a key file."),
     ]
   ) { arguments, console in
     guard let key = FileKey.current else {
@@ -51,12 +51,12 @@ extension CommandDescription {
 
   static let decrypt = CommandDescription(
     name: "decrypt",
-    summary: "write an encrypted database again without encryption",
+    summary: "remove the encryption from a database, in place",
     operands: [.database],
     options: [.wait],
     discussion: [
-      "The file is written again by a compaction. After a crash at any moment it is the old one or the new "
-        + "one, each complete. Backups stay encrypted, and open with the old key."
+      "A compaction rewrites the file. After a crash at any moment, the file is either the old one or the new one, "
+        + "and complete. Backups stay encrypted, and open with the old key."
     ],
     examples: [
       ExampleDescription(
@@ -70,7 +70,7 @@ extension CommandDescription {
       }
       try database.store.changeEncryptionKey(to: nil)
     }
-    try console.sentence("The database is not encrypted any more.")
+    try console.sentence("The database is no longer encrypted.")
     return .success
   }
 
@@ -80,15 +80,15 @@ extension CommandDescription {
     operands: [.database],
     options: FileKey.Options.new.all + [.newFileKey, .pbkdf2, .wait],
     discussion: [
-      "A file is encrypted with a key of its own, which is stored in it, encrypted with your key. This command encrypts "
-        + "that key again, which is quick. Backups and copies that were made before still open with the old key.",
-      "If somebody may know the old key and have a copy of the file, use --new-file-key: the file "
-        + "is then written again with a new key of its own, by a compaction.",
+      "Each file is encrypted with its own file key, which is stored in the file, encrypted with your key. This command "
+        + "encrypts only the file key again, which is quick. Earlier backups and copies still open with the old key.",
+      "If somebody may know the old key and have a copy of the file, use --new-file-key: a compaction then "
+        + "rewrites the file with a new file key.",
     ],
     examples: [
       ExampleDescription(
         line: "latewood rekey my.latewood --password --new-password",
-        explanation: "Asks for the old password, and twice for the new one.")
+        explanation: "Asks for the old password, then twice for the new one.")
     ]
   ) { arguments, console in
     try Database.open(arguments, .openExisting).closing { database in
@@ -104,7 +104,7 @@ extension CommandDescription {
       try database.store.changeEncryptionKey(
         to: derived(key, arguments), renewingFileKey: arguments.has(.newFileKey))
     }
-    try console.sentence("The key is changed.")
+    try console.sentence("The key has been changed.")
     return .success
   }
 

@@ -6,15 +6,15 @@ import LatewoodText
 
 extension OptionDescription {
   static let fullText = OptionDescription(
-    name: "--text", summary: "create: a full-text index, for the words of the fields")
+    name: "--text", summary: "create: build a full-text index of the words in the fields")
   static let language = OptionDescription(
     name: "--language", value: "LANGUAGE",
-    summary: "create --text: search for stems of words: "
+    summary: "create --text: reduce words of this language to their stems: "
       + TextLanguage.allCases.map(\.rawValue).joined(separator: ", "))
   static let unique = OptionDescription(
-    name: "--unique", summary: "create: saving refuses a second document with the same values")
+    name: "--unique", summary: "create: refuse to save a second document with the same values")
   static let indexCondition = OptionDescription(
-    name: "--where", value: "SELECTOR", summary: "create: only documents that this selector matches")
+    name: "--where", value: "SELECTOR", summary: "create: index only documents that match this selector")
 }
 
 extension CommandDescription {
@@ -34,12 +34,13 @@ extension CommandDescription {
     ],
     options: [.documentCollection, .unique, .indexCondition, .fullText, .language, .wait],
     discussion: [
-      "An index keeps fields of documents in order, and changes with every save. find uses one by itself "
-        + "if it then reads less; find --explain shows which. A backslash stands before a dot that belongs to a name.",
-      "create builds it in many small transactions. If that is interrupted, run the same command again to continue; find "
-        + "does not use an index before it is ready. The number of entries and the time are printed.",
-      "With --text, it is a full-text index, which find --text uses. title^3 counts a field three times when "
-        + "documents are ranked; chapters[].title is the texts of all chapters.",
+      "An index keeps fields of documents in order, and is updated by every save. find uses an index automatically "
+        + "if that means less to read; find --explain shows which index it uses. If a name contains a dot, write a "
+        + "backslash before it.",
+      "create builds the index in many small transactions, and prints the number of entries and the time. If it is "
+        + "interrupted, run the same command again to continue. find does not use an index until it is ready.",
+      "With --text, create builds a full-text index, for find --text. title^3 counts a field three times when "
+        + "documents are ranked; chapters[].title stands for the titles of all chapters.",
     ],
     examples: [
       ExampleDescription(
@@ -50,7 +51,7 @@ extension CommandDescription {
         explanation: "Find films by an actor in their cast."),
       ExampleDescription(
         line: "latewood index create films.latewood by-text 'title^3,plot' --text",
-        explanation: "Find films by the words of their titles and plots."),
+        explanation: "Find films by the words in their titles and plots."),
       ExampleDescription(
         line: "latewood index films.latewood", explanation: "All indexes of the collection."),
     ],

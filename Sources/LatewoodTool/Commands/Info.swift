@@ -7,7 +7,7 @@ import LatewoodStore
 
 extension OptionDescription {
   static let allKeyspaces = OptionDescription(
-    name: "--all", summary: "list the keyspaces, too, that hold documents or notes of the tool")
+    name: "--all", summary: "also list keyspaces that hold documents or notes of the tool")
 }
 
 extension CommandDescription {
@@ -18,22 +18,22 @@ extension CommandDescription {
     options: [.allKeyspaces],
     discussion: [
       "Live bytes are those that the newest checkpoint refers to; log bytes are commits that no checkpoint "
-        + "holds yet; dead bytes belong to earlier states.",
-      "All figures are from counters in the file and a few nodes. Reading them takes as long for a large file as "
-        + "for a small one with the same amount of log. Bytes of a keyspace count its nodes and large values in the "
-        + "newest checkpoint. The fill of leaves is a mean of at most 1,024 of them. Everything before \"durable "
-        + "through\" survives a power cut.",
-      "If one of these nodes cannot be read, the output says so, and the exit code is 1: every compaction fails then. "
-        + "`latewood size` and `latewood verify` read everything, and find what is unreadable elsewhere.",
-      "`latewood inspect map` lists dead bytes by kind. The disk space that a compaction would free is an estimate: `latewood "
-        + "size` reads everything, and gives a closer one and its reasons.",
-      "Without its key, only the sizes and numbers of an encrypted file are shown.",
+        + "contains yet; dead bytes belong to earlier states.",
+      "All figures are derived from counters in the file and a few nodes, so a large file takes no longer than a small "
+        + "one with the same amount of log. The bytes of a keyspace are its nodes and large values in the newest "
+        + "checkpoint. The fill of leaves is the mean of at most 1,024 leaves. Everything before \"durable through\" "
+        + "survives a power cut.",
+      "If one of these nodes cannot be read, the output reports it, and the exit code is 1, because every compaction "
+        + "then fails. `latewood size` and `latewood verify` read everything, and also find unreadable data elsewhere.",
+      "`latewood inspect map` lists dead bytes by kind. The disk space that a compaction would free is an estimate. "
+        + "`latewood size` reads everything, and prints a better estimate with its reasons.",
+      "If the file is encrypted and no key is given, only its sizes and numbers are shown.",
       "Documents are stored in keyspaces with names such as documents/films, and import keeps notes for export "
         + "in the keyspace .imports. These are listed only with --all.",
     ],
     examples: [
       ExampleDescription(
-        line: "latewood info my.latewood", explanation: "Sizes, keyspaces, state of the log.")
+        line: "latewood info my.latewood", explanation: "Sizes, keyspaces, and the state of the log.")
     ],
     json: [
       #"{"path":"TEXT","formatVersion":NUMBER,"documentFormat":NUMBER or null,"#,
@@ -55,7 +55,7 @@ extension CommandDescription {
       #"  "collections":[as `latewood collections` prints them],"#,
       #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...],"#,
       #"  "advice":{"text":"TEXT","command":"TEXT"} or null}"#,
-      "faults are the live data that cannot be read, so that every compaction fails.",
+      "faults lists live data that cannot be read, which makes every compaction fail.",
       "Without the key of an encrypted file, members that need it are left out.",
     ]
   ) { arguments, console in
