@@ -3,7 +3,7 @@ import LatewoodHTTP
 /// Serves one connection: reads requests, has them answered one after the other, and writes the
 /// responses.
 ///
-///     head ──> checks ──> body ──> answer ──> response ──> head of the next request ...
+///     head -> checks -> body -> answer -> response -> head of the next request ...
 ///
 /// 1. Requests are answered in their order. The next one is read after the response to the previous
 ///    one was written, so a client that does not read its responses makes nobody else wait.

@@ -19,18 +19,7 @@ struct AttachmentEndpoints {
   }
 
   private func read(_ id: String, _ name: String, _ call: APICall) throws -> APIResponse {
-    let reads = try database.reads()
-    guard let record = try reads.record(of: id), let winner = record.tree.winner else {
-      throw APIError.missing
-    }
-    var node = winner
-    if let revision = try call.query.revision("rev") {
-      guard let asked = record.tree[revision] else { throw APIError.missing }
-      node = asked
-    } else if winner.isDeleted {
-      throw APIError.deleted
-    }
-    guard let body = try reads.body(of: node, in: record) else { throw APIError.missing }
+    let body = try database.reads().revision(of: id, call).body
     guard let attachment = try BodyAttachments(body).attachments.first(where: { $0.name == name }),
       let blob = try database.store.blob(attachment.blob)
     else { throw APIError.noAttachment }

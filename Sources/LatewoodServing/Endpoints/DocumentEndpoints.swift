@@ -28,17 +28,7 @@ struct DocumentEndpoints {
   private func read(_ id: String, _ call: APICall) throws -> APIResponse {
     var view = try RevisionWriter(call.query)
     let reads = try database.reads()
-    guard let record = try reads.record(of: id), let winner = record.tree.winner else {
-      throw APIError.missing
-    }
-    var node = winner
-    if let revision = try call.query.revision("rev") {
-      guard let asked = record.tree[revision] else { throw APIError.missing }
-      node = call.query.flag("latest") ? record.tree.latest(of: asked) : asked
-    } else if winner.isDeleted {
-      throw APIError.deleted
-    }
-    guard let body = try reads.body(of: node, in: record) else { throw APIError.missing }
+    let (record, node, body) = try reads.revision(of: id, call, followsLatest: call.query.flag("latest"))
     let etag = "\"\(node.id)\""
     let showsMetadata = view.showsMetadata(of: record.tree)
     if !showsMetadata, call.matches(etag) {
@@ -227,6 +217,25 @@ enum OpenRevision {
 }
 
 extension DocumentReads {
+  /// Returns the revision that a request asks for by `rev`, or the winner, with its body.
+  ///
+  /// - Parameter followsLatest: whether the best leaf that follows from a revision stands for it.
+  /// - Throws: `APIError` 404.
+  func revision(
+    of id: String, _ call: APICall, followsLatest: Bool = false
+  ) throws -> (record: DocumentRecord, node: RevisionTree.Node, body: [UInt8]) {
+    guard let record = try record(of: id), let winner = record.tree.winner else { throw APIError.missing }
+    var node = winner
+    if let revision = try call.query.revision("rev") {
+      guard let asked = record.tree[revision] else { throw APIError.missing }
+      node = followsLatest ? record.tree.latest(of: asked) : asked
+    } else if winner.isDeleted {
+      throw APIError.deleted
+    }
+    guard let body = try body(of: node, in: record) else { throw APIError.missing }
+    return (record, node, body)
+  }
+
   /// Returns revisions of a record with their bodies.
   ///
   /// - Parameters:

@@ -140,21 +140,35 @@ struct ListEndpoints {
     _ id: String, _ head: DocumentRecord.Head, _ options: ListOptions, _ view: RevisionWriter,
     _ reads: DocumentReads, to output: inout JSONOutput
   ) throws {
-    output.beginDictionary()
-    output.member("id", id)
-    output.member("key", id)
-    output.key("value")
-    output.beginDictionary()
-    output.member("rev", head.winner.description)
-    if head.isDeleted { output.member("deleted", true) }
-    output.endDictionary()
-    if options.includesDocuments {
-      output.key("doc")
+    try ListEndpoints.write(
+      id, revision: head.winner.description, isDeleted: head.isDeleted, options, to: &output
+    ) { output in
       if head.isDeleted {
         output.null()
       } else {
         try view.writeWinner(of: id, reads, database.store, to: &output)
       }
+    }
+  }
+
+  /// Writes a row.
+  ///
+  /// - Parameter document: writes the document as one value; called only if rows have documents.
+  private static func write(
+    _ id: String, revision: String, isDeleted: Bool = false, _ options: ListOptions,
+    to output: inout JSONOutput, document: (inout JSONOutput) throws -> Void
+  ) throws {
+    output.beginDictionary()
+    output.member("id", id)
+    output.member("key", id)
+    output.key("value")
+    output.beginDictionary()
+    output.member("rev", revision)
+    if isDeleted { output.member("deleted", true) }
+    output.endDictionary()
+    if options.includesDocuments {
+      output.key("doc")
+      try document(&output)
     }
     output.endDictionary()
   }
@@ -196,18 +210,9 @@ struct ListEndpoints {
     _ id: String, _ stored: (revision: String, body: [UInt8]), _ options: ListOptions,
     to output: inout JSONOutput
   ) throws {
-    output.beginDictionary()
-    output.member("id", id)
-    output.member("key", id)
-    output.key("value")
-    output.beginDictionary()
-    output.member("rev", stored.revision)
-    output.endDictionary()
-    if options.includesDocuments {
-      output.key("doc")
+    try write(id, revision: stored.revision, options, to: &output) { output in
       try LocalEndpoints.write(id, stored, to: &output)
     }
-    output.endDictionary()
   }
 }
 

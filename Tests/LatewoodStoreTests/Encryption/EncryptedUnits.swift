@@ -1,5 +1,20 @@
 import LatewoodBytes
+import LatewoodCrypto
 import LatewoodFile
+import LatewoodStore
+
+extension Store.Options {
+  /// Options of encrypted stores with small nodes, of which even a short run writes many units. All
+  /// have the same key.
+  static func encrypted(_ suite: LatewoodStore.CipherSuite, inlineValueLimit: Int) -> Store.Options {
+    var options = Store.Options()
+    options.encryption = NewEncryption(.raw(SecretBytes(count: 32) { $0[0] = 1 }), suite: suite)
+    options.compaction = .manual
+    options.nodeSize = 1024
+    options.inlineValueLimit = inlineValueLimit
+    return options
+  }
+}
 
 /// The places of frames and nodes in an encrypted file, which do not need its key.
 struct EncryptedUnits {

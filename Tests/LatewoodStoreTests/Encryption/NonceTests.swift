@@ -1,5 +1,4 @@
 import LatewoodBytes
-import LatewoodCrypto
 import LatewoodDevice
 import LatewoodFile
 import LatewoodSimulation
@@ -54,20 +53,12 @@ import Testing
 
   private static let path = "nonces.latewood"
 
-  private func options(_ suite: LatewoodStore.CipherSuite) -> Store.Options {
-    var options = Store.Options()
-    options.encryption = NewEncryption(.raw(SecretBytes(count: 32) { $0[0] = 1 }), suite: suite)
-    options.compaction = .manual
-    options.nodeSize = 1024
-    options.inlineValueLimit = 64
-    return options
-  }
-
   /// Opens the store; nil if the file is cut off where its slots say that it was durable.
   private func open(_ volume: MemoryVolume, _ suite: LatewoodStore.CipherSuite) throws -> Store? {
     do throws(StoreError) {
       return try Store.open(
-        at: Self.path, on: volume, mode: .openOrCreate, options: options(suite), environment: .system)
+        at: Self.path, on: volume, mode: .openOrCreate, options: .encrypted(suite, inlineValueLimit: 64),
+        environment: .system)
     } catch {
       if error.code == .damaged { return nil }
       throw error

@@ -1,5 +1,4 @@
 import LatewoodBytes
-import LatewoodCrypto
 import LatewoodDevice
 import LatewoodFile
 import LatewoodModels
@@ -19,22 +18,14 @@ import Testing
 
     private static let path = "spliced.latewood"
 
-    static func options(_ suite: LatewoodStore.CipherSuite) -> Store.Options {
-      var options = Store.Options()
-      options.encryption = NewEncryption(.raw(SecretBytes(count: 32) { $0[0] = 1 }), suite: suite)
-      options.compaction = .manual
-      options.nodeSize = 1024
-      options.inlineValueLimit = 128
-      return options
-    }
-
     /// Opens the store, commits a few times, and closes it.
     mutating func session(_ suite: LatewoodStore.CipherSuite, _ random: inout SeededRandom) throws {
       let volume = MemoryVolume()
       if !bytes.isEmpty { try Repository.write(bytes, to: Self.path, on: volume) }
       var numbers = SeededRandom(seed: random.next())
       let store = try Store.open(
-        at: Self.path, on: volume, mode: .openOrCreate, options: Self.options(suite), environment: .system)
+        at: Self.path, on: volume, mode: .openOrCreate, options: .encrypted(suite, inlineValueLimit: 128),
+        environment: .system)
       let space = try store.keyspace("a")
       contents.append(try store.content())
       for round in 0..<3 {
@@ -96,7 +87,8 @@ import Testing
       try Repository.write(bytes, to: Self.path, on: volume)
       do {
         let store = try Store.open(
-          at: Self.path, on: volume, mode: .readOnly, options: Self.options(suite), environment: .system)
+          at: Self.path, on: volume, mode: .readOnly, options: .encrypted(suite, inlineValueLimit: 128),
+          environment: .system)
         defer { try? store.close() }
         return try store.content()
       } catch let error as StoreError where [.damaged, .wrongKey].contains(error.code) {
