@@ -68,6 +68,34 @@ import Testing
     #expect(try digest([0x41, 0x61]) != digest([0x51, 0x61]))
   }
 
+  @Test(arguments: ["null", "false", "true", "0", "7", "\"\"", "[]", "{}"])
+  func `arrays of equal elements have different digests for every number of them`(element: String) throws {
+    var (arrays, nested): (Set<[UInt64]>, Set<[UInt64]>) = ([], [])
+    for count in 0..<700 {
+      let elements = Array(repeating: element, count: count).joined(separator: ",")
+      arrays.insert(try digest(FleeceText.fleece("[\(elements)]")))
+      if count < 400 {
+        let text = String(repeating: "[", count: count) + element + String(repeating: "]", count: count)
+        nested.insert(try digest(FleeceText.fleece(text)))
+      }
+    }
+    #expect(arrays.count == 700 && nested.count == 400)
+  }
+
+  @Test func `long runs of zeros keep the digests of what is before and after them apart`() {
+    var seen: Set<[UInt64]> = []
+    for count in [100, 1000, 5000] {
+      for place in [0, count - 1] {
+        for byte in 0..<64 as Range<UInt8> {
+          var bytes = [UInt8](repeating: 0, count: count)
+          bytes[place] = byte
+          if byte > 0 || place == 0 { seen.insert(digest(ofBytes: count, bytes)) }
+        }
+      }
+    }
+    #expect(seen.count == 3 * 127)
+  }
+
   @Test func `each bit of bytes of every length changes about half of the digest`() {
     var random = SeededRandom(seed: 7)
     for count in 1...100 {

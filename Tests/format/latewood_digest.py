@@ -29,11 +29,13 @@ class Bytes(Fleece):
 
 class Hash:
     def __init__(self):
-        self.a, self.b = 0x243F6A8885A308D3, 0x13198A2E03707344
+        self.a, self.b, self.round = 0x243F6A8885A308D3, 0x13198A2E03707344, 0
 
     def absorb(self, x, y):
-        product = (self.a ^ x) * (self.b ^ y)
-        self.a, self.b = (self.a + product & MASK) ^ y, (self.b + (product >> 64) & MASK) ^ x
+        self.round = self.round + 0x9E3779B97F4A7C15 & MASK
+        rotated = self.round << 32 & MASK | self.round >> 32
+        product = (self.a ^ x ^ self.round) * (self.b ^ y ^ rotated)
+        self.a, self.b = (self.b + (product >> 64) & MASK) ^ x, (self.a + product & MASK) ^ y
 
     def bytes(self, tag, content):
         words = [tag | len(content) << 8]
@@ -114,6 +116,16 @@ def number(form, value):
     return bytes([0x28 if len(encoded) == 8 else 0x20, 0]) + encoded + (0x8000 | len(encoded) // 2 + 1).to_bytes(2, "big")
 
 
+def array(element, count):
+    """An array of equal elements of two bytes."""
+    begin = (0x6000 | count).to_bytes(2, "big")
+    return begin + element.to_bytes(2, "big") * count + (0x8000 | count + 1).to_bytes(2, "big")
+
+
+def simple_value(element):
+    return {0x3000: None, 0x3400: False, 0x3800: True, 0x0000: 0, 0x4000: ""}[element]
+
+
 def vectors():
     """Parent as text, deletion, body as Fleece; then canonical JSON of the same value, if there is one."""
     pattern = bytes((7 * at + 3) % 256 for at in range(300))
@@ -140,6 +152,9 @@ def vectors():
         yield None, False, fleece(4, letters[:count].encode()), json.dumps(letters[:count])
         yield None, False, fleece(5, pattern[:count]), None
     yield None, False, fleece(4, "grüße 🍐".encode()), '"grüße 🍐"'
+    for element in (0x3000, 0x3400, 0x3800, 0x0000, 0x4000):
+        for count in (64, 640):
+            yield None, False, array(element, count), json.dumps([simple_value(element)] * count, separators=(",", ":"))
     # Undefined values: null in an array, and absent in an object.
     yield None, False, bytes.fromhex("700241610001416200028005"), '{"a":1,"b":2}'
     yield None, False, bytes.fromhex("6003000130003c008004"), "[1,null,null]"

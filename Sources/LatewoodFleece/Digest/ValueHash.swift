@@ -4,25 +4,32 @@ import LatewoodBytes
 /// results are the names of revisions: they never change.
 ///
 /// ```
-/// absorb(x, y):  high, low = (a ^ x) * (b ^ y)      the product of 128 bits
-///                a, b      = (a + low) ^ y, (b + high) ^ x
+/// absorb(x, y):  round    += 0x9E3779B97F4A7C15
+///                high, low = (a ^ x ^ round) * (b ^ y ^ round rotated by 32)
+///                                                   the product of 128 bits
+///                a, b      = (b + high) ^ x, (a + low) ^ y
 /// ```
 ///
 /// The multiplication mixes the words, as in Wang Yi's wyhash and in XXH3. The words are then added
-/// again, so that a factor of zero does not hide the other word. The hash takes about one
-/// instruction for each byte. It distinguishes contents, but does not resist attacks: an attacker
-/// who chooses the contents can find two with the same hash.
+/// again, so that a factor of zero does not hide the other word. Each round is different, and the
+/// halves change places: otherwise a run of equal words, such as the elements of `[0, 0, 0, …]`,
+/// would lead to a state that more of them no longer change.
+///
+/// The hash takes about one instruction for each byte. It distinguishes contents, but does not
+/// resist attacks: an attacker who chooses the contents can find two with the same hash.
 package struct ValueHash {
   private var a: UInt64 = 0x243F_6A88_85A3_08D3
   private var b: UInt64 = 0x1319_8A2E_0370_7344
+  private var round: UInt64 = 0
 
   package init() {}
 
   /// Adds two words.
   @inline(__always) package mutating func absorb(_ x: UInt64, _ y: UInt64) {
-    let product = (a ^ x).multipliedFullWidth(by: b ^ y)
-    a = (a &+ product.low) ^ y
-    b = (b &+ product.high) ^ x
+    round &+= 0x9E37_79B9_7F4A_7C15
+    let rotated = round &<< 32 | round &>> 32
+    let product = (a ^ x ^ round).multipliedFullWidth(by: b ^ y ^ rotated)
+    (a, b) = ((b &+ product.high) ^ x, (a &+ product.low) ^ y)
   }
 
   /// Adds a tag, the number of bytes, and the bytes, as little-endian words. The last word is
