@@ -56,18 +56,13 @@ package final class DatabaseService: Sendable {
   /// Answers a request.
   // Not inlined, because Swift 6.3 cannot optimize an async function with typed errors in it.
   @inline(never) package func respond(to request: APIRequest) -> APIResponse {
-    var response: APIResponse
+    let response: APIResponse
     do {
       response = try answer(APICall(request))
     } catch {
       response = APIResponse(APIError(error))
     }
-    if request.method == "HEAD" {
-      response.length = response.length ?? UInt64(response.body.count)
-      response.body = []
-      response.feed = nil
-    }
-    return response
+    return request.method == "HEAD" ? response.withoutBody() : response
   }
 
   var version: String { settings.version }

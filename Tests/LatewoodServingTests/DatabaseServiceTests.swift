@@ -102,6 +102,72 @@ import Testing
     #expect(try test.send("PUT", "/notes/a", inline).status == 400)
   }
 
+  @Test func `attachments and ids whose names only look the same are different`() throws {
+    let test = try TestService()
+    let composed = #"{"_attachments":{"\u00e9":{"data":"QUFB"},"e\u0301":{"data":"QkI="}}}"#
+    #expect(try test.send("PUT", "/notes/a", composed).status == 201)
+    #expect(try test.send("GET", "/notes/a/%C3%A9").text == "AAA")
+    #expect(try test.send("GET", "/notes/a/e%CC%81").text == "BB")
+    #expect(try test.send("PUT", "/notes/b/%C3%A9", "one").status == 201)
+    let revision = try #require(try test.json("GET", "/notes/b").element(for: "_rev")?.string())
+    #expect(try test.send("PUT", "/notes/b/e%CC%81?rev=\(revision)", "two").status == 201)
+    #expect(try test.send("GET", "/notes/b/%C3%A9").text == "one")
+    #expect(try test.send("PUT", "/notes/%C3%A9", "{}").status == 201)
+    #expect(try test.send("PUT", "/notes/e%CC%81", "{}").status == 201)
+    let changes = try test.json("POST", "/notes/_changes?filter=_doc_ids", #"{"doc_ids":["\u00e9"]}"#)
+    #expect(try changes.element(for: "results")?.count() == 1)
+  }
+
+  @Test func `a document that is refused does not stop a replication`() throws {
+    let test = try TestService()
+    let long = String(repeating: "x", count: 300)
+    let body =
+      #"{"new_edits":false,"docs":[{"_id":"\#(long)","_rev":"1-a"},{"_id":"a","_rev":"1-a","#
+      + #""_attachments":{"x":{"data":"eA==","encoding":"gzip"}}},{"_id":"c","_rev":"1-a"}]}"#
+    let answer = try test.json("POST", "/notes/_bulk_docs", body)
+    let errors = try (0..<2).map { try answer.element(at: $0)?.element(for: "error")?.string() }
+    #expect(errors == ["illegal_docid", "bad_content_type"])
+    #expect(try answer.count() == 2 && test.send("GET", "/notes/c").status == 200)
+    // What a CouchDB refuses, too, is refused as it does.
+    for refused in [#"{"docs":[{"_id":""}]}"#, #"{"new_edits":false,"docs":[{"_id":"b"}]}"#] {
+      #expect(try test.send("POST", "/notes/_bulk_docs", refused).status == 400)
+    }
+  }
+
+  @Test func `a content coding or type that cannot be answered is refused`() throws {
+    let test = try TestService()
+    let inline = #"{"_attachments":{"x":{"data":"eA==","encoding":"gzip"}}}"#
+    #expect(try test.send("PUT", "/notes/a", inline).status == 415)
+    let split = #"{"_attachments":{"x":{"data":"eA==","content_type":"text/html\r\nX-Other: 1"}}}"#
+    #expect(try test.send("PUT", "/notes/a", split).status == 400)
+    let parts =
+      "--b\r\nContent-Type: application/json\r\n\r\n"
+      + #"{"_attachments":{"x":{"follows":true,"length":1}}}"#
+      + "\r\n--b\r\nContent-Encoding: gzip\r\n\r\nx\r\n--b--"
+    let type = ("Content-Type", "multipart/related; boundary=b")
+    #expect(try test.send("PUT", "/notes/a", parts, fields: [type]).status == 415)
+    let plain = parts.replacing("Content-Encoding: gzip\r\n", with: "")
+    #expect(try test.send("PUT", "/notes/a", plain, fields: [type]).status == 201)
+  }
+
+  @Test func `stubs name attachments of any stored revision`() throws {
+    let test = try TestService()
+    let first = #"{"_id":"a","_rev":"1-a","_attachments":{"x":{"data":"eA=="},"y":{"data":"eQ=="}}}"#
+    let second = #"{"_id":"a","_rev":"1-b","_attachments":{"x":{"stub":true},"y":{"stub":true}}}"#
+    let third = #"{"_id":"a","_rev":"1-c","_attachments":{"z":{"stub":true}}}"#
+    let body = #"{"new_edits":false,"docs":[\#(first),\#(second),\#(third)]}"#
+    let answer = try test.json("POST", "/notes/_bulk_docs", body)
+    #expect(try answer.count() == 1)
+    #expect(try answer.element(at: 0)?.element(for: "error")?.string() == "missing_stub")
+    #expect(try test.send("GET", "/notes/a/y?rev=1-b").text == "y")
+  }
+
+  @Test func `a method in a field cannot take the body away`() throws {
+    let test = try TestService()
+    let answer = try test.send("POST", "/", fields: [("X-HTTP-Method-Override", "HEAD")])
+    #expect(answer.status == 200 && !answer.body.isEmpty && answer.length == nil)
+  }
+
   @Test func `the default collection is a database that stays`() throws {
     let test = try TestService()
     #expect(try test.send("PUT", "/_default/a", "{}").status == 201)

@@ -51,6 +51,14 @@ import Testing
     #expect(served[3].length > 0 && text.components(of: "Content-Length: \(served[3].length)\r\n") >= 1)
   }
 
+  @Test func `a refusal of HEAD has no body, which the client would take for the next response`() async throws
+  {
+    let foreign = "HEAD / HTTP/1.1\r\nHost: other\r\n\r\n"
+    let (text, served) = try await exchange(foreign + head("GET /_up HTTP/1.1"))
+    #expect(served.map(\.status) == [403, 200])
+    #expect(!text.contains("forbidden") && text.components(of: "\r\n\r\nHTTP/1.1 200") == 1)
+  }
+
   @Test func `a connection ends when the client asks for it`() async throws {
     let close = try await exchange(head("GET / HTTP/1.1", "Connection: close") + head("GET / HTTP/1.1"))
     #expect(close.served.count == 1 && close.text.contains("Connection: close"))

@@ -68,7 +68,7 @@ package struct ServerConnection: Sendable {
           let request = APIRequest(head.method, head.target, fields: head.fields, body: body)
           let response =
             if let refusal = origins.objection(to: head.fields) {
-              APIResponse(refusal)
+              head.method == "HEAD" ? APIResponse(refusal).withoutBody() : APIResponse(refusal)
             } else {
               await answer(request)
             }

@@ -18,7 +18,7 @@ struct DocumentEditor {
     var document: IncomingDocument
     /// The blobs of the attachments that came with their content, by name. The handles keep them
     /// until the document refers to them.
-    fileprivate var contents: [String: Content] = [:]
+    fileprivate var contents: [ExactName: Content] = [:]
     /// Attachments that are in the database, with their metadata.
     fileprivate var kept: [BodyAttachments.Attachment] = []
 
@@ -36,7 +36,9 @@ struct DocumentEditor {
   /// Stores the contents of the attachments of a document.
   ///
   /// - Parameter parts: the contents of attachments that follow the document in a message, by name.
-  func prepare(_ document: IncomingDocument, id: String, parts: [String: [UInt8]] = [:]) throws -> Prepared {
+  func prepare(
+    _ document: IncomingDocument, id: String, parts: [ExactName: [UInt8]] = [:]
+  ) throws -> Prepared {
     var prepared = Prepared(id: id, document: document)
     for attachment in document.attachments {
       let bytes: [UInt8]
@@ -44,12 +46,12 @@ struct DocumentEditor {
       case .stub: continue
       case .data(let data): bytes = data
       case .follows:
-        guard let part = parts[attachment.name] else {
+        guard let part = parts[ExactName(attachment.name)] else {
           throw APIError.badRequest("Invalid attachment data for \(attachment.name)")
         }
         bytes = part
       }
-      prepared.contents[attachment.name] = Content(
+      prepared.contents[ExactName(attachment.name)] = Content(
         blob: try store.putBlob(bytes), digest: DocumentEditor.digest(of: bytes))
     }
     return prepared
@@ -79,10 +81,12 @@ struct DocumentEditor {
         try reads.body(of: $0, in: record)
       }
     }
-    let known = try stored.map { try BodyAttachments($0).attachments } ?? []
+    let known = Dictionary(
+      try stored.map { try BodyAttachments($0).attachments.map { (ExactName($0.name), $0) } } ?? [],
+      uniquingKeysWith: { first, _ in first })
     let generation = (parent ?? record?.tree.winner?.id)?.generation ?? 0
     let body = try joined(prepared, generation: generation + 1) { attachment in
-      known.first { $0.name == attachment.name }
+      known[ExactName(attachment.name)]
     }
     let blobs = BlobReferences.find(in: body)
     if record == nil, parent != nil || document.isDeleted {
@@ -105,8 +109,13 @@ struct DocumentEditor {
   func insert(_ prepared: Prepared, _ writer: DocumentWriter) throws -> RevisionID {
     let history = try prepared.document.foreignHistory()
     let reads = try writer.reads(collection)
+    let hasStubs = prepared.document.attachments.contains { prepared.contents[ExactName($0.name)] == nil }
+    let known = hasStubs ? try attachments(of: prepared.id, reads) : [:]
     let body = try joined(prepared, generation: history[0].generation) { attachment in
-      try self.known(attachment, of: prepared.id, reads)
+      known[ExactName(attachment.name)]?.first { known in
+        attachment.digest == nil || attachment.digest == known.sourceDigest
+          || attachment.digest == known.blob.text
+      }
     }
     try writer.insert(
       prepared.id, in: collection, history: history, body: body, isDeleted: prepared.document.isDeleted,
@@ -127,21 +136,20 @@ struct DocumentEditor {
     return try edit(prepared, writer)
   }
 
-  /// Returns the attachment with the name and digest of a stub in any stored revision.
-  private func known(
-    _ attachment: IncomingDocument.Attachment, of id: String, _ reads: DocumentReads
-  ) throws -> BodyAttachments.Attachment? {
-    guard let record = try reads.record(of: id) else { return nil }
+  /// Returns the attachments of all stored revisions of a document, by name, each content once.
+  private func attachments(
+    of id: String, _ reads: DocumentReads
+  ) throws -> [ExactName: [BodyAttachments.Attachment]] {
+    guard let record = try reads.record(of: id) else { return [:] }
+    var found: [ExactName: [BodyAttachments.Attachment]] = [:]
     for node in record.tree.nodes {
       guard let body = try reads.body(of: node, in: record) else { continue }
-      let found = try BodyAttachments(body).attachments.first { known in
-        known.name == attachment.name
-          && (attachment.digest == nil || attachment.digest == known.sourceDigest
-            || attachment.digest == known.blob.text)
+      for attachment in try BodyAttachments(body).attachments {
+        let known = found[ExactName(attachment.name)]?.contains { $0.blob == attachment.blob }
+        if known != true { found[ExactName(attachment.name), default: []].append(attachment) }
       }
-      if let found { return found }
     }
-    return nil
+    return found
   }
 
   /// Returns the body with the metadata of the attachments.
@@ -161,10 +169,13 @@ struct DocumentEditor {
       attachment.revisionPosition = generation
       parts.attachments.append(attachment)
     }
+    // A blob in the body has an entry of its own only on the wire.
+    let blobsInBody = Dictionary(
+      parts.attachments.filter(\.isInBody).map { (ExactName($0.name), $0) },
+      uniquingKeysWith: { first, _ in first })
     for attachment in document.attachments {
-      // A blob in the body has an entry of its own only on the wire.
-      let inBody = parts.attachments.first { $0.isInBody && $0.name == attachment.name }
-      guard let content = prepared.contents[attachment.name] else {
+      let inBody = blobsInBody[ExactName(attachment.name)]
+      guard let content = prepared.contents[ExactName(attachment.name)] else {
         if inBody != nil { continue }
         guard let same = try known(attachment) else {
           throw APIError(

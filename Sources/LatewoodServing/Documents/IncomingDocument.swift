@@ -113,9 +113,13 @@ struct IncomingDocument {
     }
     return try members.map { name, facts in
       try check(attachment: name)
+      let type = try facts.element(for: "content_type")?.string()
+      if let type { try check(contentType: type, of: name) }
       let content: Content
       if try facts.element(for: "stub")?.boolean() == true {
         content = .stub
+      } else if let encoding = try facts.element(for: "encoding")?.string(), encoding != "identity" {
+        throw encoded(encoding, name)
       } else if try facts.element(for: "follows")?.boolean() == true {
         content = .follows(length: try facts.element(for: "length")?.natural())
       } else if let text = try facts.element(for: "data")?.string(), let data = Base64.decode(text.utf8) {
@@ -124,7 +128,7 @@ struct IncomingDocument {
         throw APIError.badRequest("Invalid attachment data for \(name)")
       }
       return Attachment(
-        name: name, contentType: try facts.element(for: "content_type")?.string(),
+        name: name, contentType: type,
         digest: try facts.element(for: "digest")?.string(),
         revisionPosition: try facts.element(for: "revpos")?.natural(), content: content)
     }
@@ -139,6 +143,24 @@ struct IncomingDocument {
     if name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
       throw APIError.badRequest("Attachment name has a control character")
     }
+  }
+
+  /// Checks a type, which is also a header field.
+  static func check(contentType type: String, of name: String) throws(APIError) {
+    if type.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+      throw APIError.badRequest("The content type of the attachment '\(name)' has a control character")
+    }
+  }
+
+  /// Throws if the bytes of an attachment are sent in a content coding, such as gzip.
+  static func check(encoding: String?, of name: String) throws(APIError) {
+    if let encoding, encoding != "identity" { throw encoded(encoding, name) }
+  }
+
+  private static func encoded(_ encoding: String, _ name: String) -> APIError {
+    APIError(
+      415, "bad_content_type",
+      "The attachment '\(name)' is sent with the content coding \(encoding), which is not supported")
   }
 
   /// Checks an id for a document that is not local.

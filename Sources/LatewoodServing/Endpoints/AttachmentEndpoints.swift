@@ -20,18 +20,25 @@ struct AttachmentEndpoints {
 
   private func read(_ id: String, _ name: String, _ call: APICall) throws -> APIResponse {
     let body = try database.reads().revision(of: id, call).body
-    guard let attachment = try BodyAttachments(body).attachments.first(where: { $0.name == name }),
+    guard
+      let attachment = try BodyAttachments(body).attachments.first(where: {
+        ExactName($0.name) == ExactName(name)
+      }),
       let blob = try database.store.blob(attachment.blob)
     else { throw APIError.noAttachment }
     let digest = attachment.sourceDigest ?? attachment.blob.text
     let etag = "\"\(digest.drop { $0 != "-" }.dropFirst())\""
     if call.matches(etag) { return APIResponse(304, fields: HTTPFields([("ETag", etag)])) }
     var fields = HTTPFields([
-      ("Content-Type", attachment.contentType), ("ETag", etag), ("Accept-Ranges", "bytes"),
+      ("Content-Type", attachment.headerType), ("ETag", etag),
       // A browser must not run the script in an attachment as a page of this server.
       ("Content-Security-Policy", "sandbox"),
     ])
-    guard let range = try call.range(of: blob.length) else {
+    // Ranges of an attachment that is stored compressed would be ranges of its plain bytes.
+    if let encoding = attachment.encoding { fields.add("Content-Encoding", encoding.name) }
+    let isPlain = attachment.encoding == nil
+    if isPlain { fields.add("Accept-Ranges", "bytes") }
+    guard isPlain, let range = try call.range(of: blob.length) else {
       if digest.hasPrefix("md5-") { fields.add("Content-MD5", String(digest.dropFirst(4))) }
       var response = APIResponse(200, fields: fields, body: call.isHead ? [] : try blob.read())
       if call.isHead { response.length = blob.length }
@@ -49,8 +56,8 @@ struct AttachmentEndpoints {
   ) throws -> APIResponse {
     try IncomingDocument.check(id: id)
     try IncomingDocument.check(attachment: name)
-    if content != nil, let coding = call.fields["Content-Encoding"], coding != "identity" {
-      throw APIError(415, "bad_content_type", "Content-Encoding \(coding) is not supported")
+    if content != nil {
+      try IncomingDocument.check(encoding: call.fields["Content-Encoding"], of: name)
     }
     let parent = try call.namedRevision()
     let (reads, editor) = (try database.reads(), database.editor)
@@ -65,12 +72,15 @@ struct AttachmentEndpoints {
       try parent.flatMap { record.tree[$0] }.flatMap { try reads.body(of: $0, in: record) }
     }
     let parts = try BodyAttachments(try body ?? IncomingDocument.empty())
-    guard content != nil || parts.attachments.contains(where: { $0.name == name && !$0.isInBody }) else {
+    guard
+      content != nil
+        || parts.attachments.contains(where: { ExactName($0.name) == ExactName(name) && !$0.isInBody })
+    else {
       throw APIError.noAttachment
     }
     var document = IncomingDocument(body: parts.body)
     document.revision = parent
-    document.attachments = parts.attachments.filter { $0.name != name }.map {
+    document.attachments = parts.attachments.filter { ExactName($0.name) != ExactName(name) }.map {
       .init(name: $0.name, content: .stub)
     }
     if let content {
@@ -87,6 +97,14 @@ struct AttachmentEndpoints {
       output.endDictionary()
     }
     return response.adding("ETag", "\"\(revision)\"")
+  }
+}
+
+extension BodyAttachments.Attachment {
+  /// The type for a header field. A server from which the attachment came may have sent characters
+  /// that no field can have.
+  var headerType: String {
+    contentType.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? BodyAttachments.usualType : contentType
   }
 }
 

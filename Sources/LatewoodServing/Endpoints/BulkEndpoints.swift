@@ -23,6 +23,7 @@ struct BulkEndpoints {
   private enum Item {
     case document(DocumentEditor.Prepared)
     case local(FleeceElement, id: String)
+    case refused(Outcome)
   }
 
   private func save(_ call: APICall) throws -> APIResponse {
@@ -39,12 +40,14 @@ struct BulkEndpoints {
     let isEdit = try request.element(for: "new_edits")?.boolean() ?? true
     let editor = database.editor
     let items = try documents.map { json in
-      let document = try IncomingDocument(json)
-      let id = document.id ?? database.service.makeID()
-      if id.hasPrefix(LocalEndpoints.prefix) { return Item.local(json, id: id) }
-      try IncomingDocument.check(id: id)
-      if !isEdit { _ = try document.foreignHistory() }
-      return Item.document(try editor.prepare(document, id: id))
+      do { return try item(json, isEdit: isEdit, editor) } catch let error as APIError
+        where !isEdit && (error.error == "illegal_docid" || error.status == 415)
+      {
+        // CouchDB takes such documents, so one of them would otherwise stop a replication for ever.
+        let revision = try json.element(for: "_rev")?.string()
+        return .refused(
+          Outcome(id: try json.element(for: "_id")?.string() ?? "", revision: revision, error: error))
+      }
     }
     let outcomes = try database.write { writer in
       try items.map { item in try save(item, isEdit: isEdit, editor, writer) }
@@ -55,6 +58,15 @@ struct BulkEndpoints {
       for outcome in outcomes where isEdit || outcome.error != nil { outcome.write(to: &output) }
       output.endArray()
     }
+  }
+
+  private func item(_ json: FleeceElement, isEdit: Bool, _ editor: DocumentEditor) throws -> Item {
+    let document = try IncomingDocument(json)
+    let id = document.id ?? database.service.makeID()
+    if id.hasPrefix(LocalEndpoints.prefix) { return .local(json, id: id) }
+    try IncomingDocument.check(id: id)
+    if !isEdit { _ = try document.foreignHistory() }
+    return .document(try editor.prepare(document, id: id))
   }
 
   private struct Outcome {
@@ -80,6 +92,7 @@ struct BulkEndpoints {
     _ item: Item, isEdit: Bool, _ editor: DocumentEditor, _ writer: DocumentWriter
   ) throws -> Outcome {
     switch item {
+    case .refused(let outcome): return outcome
     case .local(let json, let id):
       return Outcome(id: id, revision: try LocalEndpoints.put(json, id, database, writer))
     case .document(let prepared):

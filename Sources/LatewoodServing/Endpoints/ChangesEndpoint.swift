@@ -58,7 +58,7 @@ struct ChangesOptions {
 
   enum Filter {
     case none
-    case ids(Set<String>)
+    case ids(Set<ExactName>)
     case selector(Predicate)
     case design
   }
@@ -84,7 +84,8 @@ struct ChangesOptions {
         throw APIError.badRequest(
           "Invalid heartbeat value. Expecting a positive integer value (in milliseconds).")
       }
-      heartbeat = .milliseconds(Int64(milliseconds))
+      // At least once a minute, so that the feed of a client that is gone ends.
+      heartbeat = .milliseconds(Int64(min(max(milliseconds, 100), 60_000)))
     }
     if let text = query["timeout"] {
       guard let milliseconds = UInt32(text) else {
@@ -119,7 +120,7 @@ struct ChangesOptions {
       guard let list = try body?.element(for: "doc_ids") ?? query.json("doc_ids"),
         let ids = try list.elements()
       else { throw APIError.badRequest("`doc_ids` filter parameter is not a list of doc ids.") }
-      filter = .ids(Set(try ids.compactMap { try $0.string() }))
+      filter = .ids(Set(try ids.compactMap { try $0.string().map { ExactName($0) } }))
     case "_selector":
       guard let body else { throw APIError.badRequest("Selector must be specified in POST payload") }
       guard let selector = try body.element(for: "selector"), try selector.kind == .dictionary else {
@@ -202,7 +203,7 @@ struct ChangesPage {
     switch options.filter {
     case .none: break
     case .design: guard entry.id.hasPrefix(NameRules.designPrefix) else { return nil }
-    case .ids(let ids): guard ids.contains(entry.id) else { return nil }
+    case .ids(let ids): guard ids.contains(ExactName(entry.id)) else { return nil }
     case .selector(let predicate):
       guard let (head, body) = try reads.winner(of: entry.id), let body,
         try ChangesPage.matches(predicate, entry.id, head, body)

@@ -132,7 +132,7 @@ struct DocumentEndpoints {
   }
 
   private func save(
-    _ document: IncomingDocument, id: String, parts: [String: [UInt8]] = [:], _ call: APICall
+    _ document: IncomingDocument, id: String, parts: [ExactName: [UInt8]] = [:], _ call: APICall
   ) throws -> APIResponse {
     try IncomingDocument.check(id: id)
     var document = document

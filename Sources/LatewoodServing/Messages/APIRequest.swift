@@ -31,9 +31,10 @@ struct APICall {
     guard let target = HTTPTarget(parsing: request.target, plusIsSpace: true) else {
       throw APIError.badRequest("The path and the query have to be percent-encoded UTF-8")
     }
-    // Programs that can only send GET and POST name the method in a field.
+    // Programs that can only send GET and POST name the method in a field. It cannot be HEAD: the
+    // client expects the body of the response to a POST.
     let other = request.method == "POST" ? request.fields["X-HTTP-Method-Override"] : nil
-    method = other ?? request.method
+    method = other == "HEAD" ? "GET" : other ?? request.method
     path = target.segments.filter { !$0.isEmpty }
     query = APIQuery(target.query)
     fields = request.fields

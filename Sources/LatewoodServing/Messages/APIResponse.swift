@@ -48,6 +48,15 @@ package struct APIResponse: Sendable {
     }
   }
 
+  /// Returns the response to the same request by HEAD, which has no body.
+  func withoutBody() -> APIResponse {
+    var copy = self
+    copy.length = length ?? UInt64(body.count)
+    copy.body = []
+    copy.feed = nil
+    return copy
+  }
+
   /// Returns this response with another field.
   func adding(_ name: String, _ value: String) -> APIResponse {
     var copy = self

@@ -6,7 +6,7 @@ import LatewoodReplicator
 struct MultipartInput {
   let document: IncomingDocument
   /// The contents of the attachments, by name.
-  private(set) var contents: [String: [UInt8]] = [:]
+  private(set) var contents: [ExactName: [UInt8]] = [:]
 
   /// - Throws: `APIError`.
   init(_ body: [UInt8], boundary: String) throws {
@@ -18,15 +18,16 @@ struct MultipartInput {
     var unnamed = try MultipartInput.following(text, document)[...]
     for part in parts {
       let field = part.fields["Content-Disposition"].flatMap { HeaderValue($0) }
+      while let next = unnamed.first, contents[ExactName(next)] != nil { unnamed.removeFirst() }
       guard let name = field?["filename"] ?? unnamed.first else {
         throw APIError.badRequest("a multipart body has more parts than attachments")
       }
-      unnamed.removeAll { $0 == name }
-      contents[name] = part.content
+      try IncomingDocument.check(encoding: part.fields["Content-Encoding"], of: name)
+      contents[ExactName(name)] = part.content
     }
     for attachment in document.attachments {
       guard case .follows(let length) = attachment.content else { continue }
-      let count = contents[attachment.name]?.count
+      let count = contents[ExactName(attachment.name)]?.count
       guard let count, length.map({ UInt64(count) >= $0 }) ?? true else {
         throw APIError.badRequest("attachment shorter than expected")
       }
@@ -56,13 +57,14 @@ struct MultipartInput {
   /// Returns the names of the attachments that follow, in the order of the text.
   private static func following(_ text: [UInt8], _ document: IncomingDocument) throws -> [String] {
     let names = Set(
-      document.attachments.filter { if case .follows = $0.content { true } else { false } }.map(\.name))
+      document.attachments.filter { if case .follows = $0.content { true } else { false } }
+        .map { ExactName($0.name) })
     guard let compact = JSON.compact(text) else { return [] }
     return compact.withUnsafeBytes { bytes in
       let path = [Array(BodyAttachments.member.utf8)]
       let members = JSONSlice(bytes).value(at: path)?.members() ?? []
       return members.compactMap { $0.name.string() }.map { String(decoding: $0, as: UTF8.self) }
-        .filter { names.contains($0) }
+        .filter { names.contains(ExactName($0)) }
     }
   }
 }

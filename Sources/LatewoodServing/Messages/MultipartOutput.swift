@@ -22,8 +22,8 @@ struct MultipartOutput {
     try add(
       [
         ("Content-Disposition", "attachment; filename=\(HeaderValue.quote(attachment.name))"),
-        ("Content-Type", attachment.contentType), ("Content-Length", "\(blob.length)"),
-      ], blob.read())
+        ("Content-Type", attachment.headerType), ("Content-Length", "\(blob.length)"),
+      ] + (attachment.encoding.map { [("Content-Encoding", $0.name)] } ?? []), blob.read())
   }
 
   /// Returns the whole body as a response.
