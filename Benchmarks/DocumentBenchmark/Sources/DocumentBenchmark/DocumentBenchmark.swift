@@ -11,7 +11,7 @@ enum DocumentBenchmark {
            DocumentBenchmark queries [--count 50000] [--rounds 5] [--dir DIRECTORY] [--only NAME]
            DocumentBenchmark films --data FILE[,FILE…] [--count 36000] [--rounds 5] [--dir DIRECTORY]
            DocumentBenchmark space [--count 300000] [--dir DIRECTORY]
-           DocumentBenchmark texts [--count 200000] [--rounds 5] [--dir DIRECTORY] [--only NAME]
+           DocumentBenchmark texts [--count 200000] [--rounds 5] [--dir DIRECTORY] [--only NAME] [--data FILE[,FILE…]]
            DocumentBenchmark live [--count 100000] [--rounds 5] [--dir DIRECTORY]
     The directory is emptied. Films are JSON arrays of the data set prust/wikipedia-movie-data.
     """
@@ -49,7 +49,7 @@ enum DocumentBenchmark {
       case "films": try run.films(data)
       case "live": try run.live()
       case "space": try run.space()
-      case "texts": try run.texts()
+      case "texts": try run.texts(data)
       default: try run.queries()
       }
     if !isEnough { exit(1) }

@@ -4,12 +4,13 @@ import Foundation
 extension Run {
   private typealias Work = ComparedWork<any TextEngine>
 
-  func texts() throws -> Bool {
+  /// - Parameter films: files of films in JSON; if there are none, texts by Zipf's law.
+  func texts(_ films: [String]) throws -> Bool {
+    var corpus: any TextCorpus = films.isEmpty ? ZipfCorpus() : try FilmCorpus(films)
     let path = try emptyPath()
-    var corpus = TextCorpus()
     let engines: [any TextEngine] = [try LatewoodTexts(at: path), try SQLiteTexts(at: path)]
     print(
-      "\(count) texts of 100 words; Latewood beside SQLite \(SQLiteConnection.version), CPU time, ratio (goal)"
+      "\(count) \(corpus.name); Latewood beside SQLite \(SQLiteConnection.version), CPU time, ratio (goal)"
     )
     for start in stride(from: 0, to: count, by: 1000) {
       let texts = (start..<min(count, start + 1000)).map { (number: $0, text: corpus.next()) }
@@ -42,9 +43,9 @@ extension Run {
   }
 
   /// Queries for words of different ranks, a few for each row.
-  private func asked(_ corpus: TextCorpus) -> [Work] {
+  private func asked(_ corpus: any TextCorpus) -> [Work] {
     func word(_ operation: Int, _ ranks: Range<Int>, _ step: Int = 0) -> String {
-      corpus.word(ranks.lowerBound + (operation &* 7_919 &+ step &* 104_729) % ranks.count)
+      corpus.words[ranks.lowerBound + (operation &* 7_919 &+ step &* 104_729) % ranks.count]
     }
     func three(_ operation: Int, _ separator: String) -> String {
       (0..<3).map { word(operation, 10..<300, $0) }.joined(separator: separator)
@@ -73,7 +74,7 @@ extension Run {
     ]
   }
 
-  private func updates(_ corpus: inout TextCorpus, _ batch: Int, _ operations: Int) -> Work {
+  private func updates(_ corpus: inout any TextCorpus, _ batch: Int, _ operations: Int) -> Work {
     let count = count
     let changed = (0..<batch * operations).map {
       (number: $0 &* 7_919 % count, text: corpus.next())

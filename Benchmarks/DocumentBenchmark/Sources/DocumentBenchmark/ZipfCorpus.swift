@@ -1,18 +1,29 @@
 import Foundation
 
+/// Texts without an end, and their words.
+protocol TextCorpus {
+  /// What the texts are.
+  var name: String { get }
+  /// The words, the most frequent first.
+  var words: [String] { get }
+  /// Returns another text of letters and digits, spaces and periods.
+  mutating func next() -> String
+}
+
 /// Texts of a hundred words by Zipf's law: the word of rank n is about n times as rare as the
 /// first. Every run makes the same ones.
-struct TextCorpus {
+struct ZipfCorpus: TextCorpus {
   private static let wordCount = 60_000
   private static let length = 100
 
-  private let words: [String]
+  let name = "texts of 100 words"
+  let words: [String]
   private var numbers = QueryText.Numbers()
 
   init() {
     let syllables = "bdfghklmnprstvz".flatMap { consonant in "aeiou".map { "\(consonant)\($0)" } }
-    words = (0..<TextCorpus.wordCount).map { rank in
-      var number = rank &* 7_919 % TextCorpus.wordCount
+    words = (0..<ZipfCorpus.wordCount).map { rank in
+      var number = rank &* 7_919 % ZipfCorpus.wordCount
       var word = ""
       for _ in 0..<3 {
         word = syllables[number % syllables.count] + word
@@ -22,18 +33,15 @@ struct TextCorpus {
     }
   }
 
-  /// The word of a rank, counted from 0.
-  func word(_ rank: Int) -> String { words[rank] }
-
   private mutating func nextRank() -> Int {
     let part = Double(numbers.next(below: 1 << 30)) / Double(1 << 30)
-    return Int(pow(Double(TextCorpus.wordCount), part)) - 1
+    return Int(pow(Double(ZipfCorpus.wordCount), part)) - 1
   }
 
-  /// Returns another text, with sentences of ten words.
+  /// Makes sentences of ten words.
   mutating func next() -> String {
     var text = ""
-    for place in 0..<TextCorpus.length {
+    for place in 0..<ZipfCorpus.length {
       if place > 0 { text += place % 10 == 0 ? ". " : " " }
       let word = words[nextRank()]
       text += place % 10 == 0 ? word.capitalized : word
