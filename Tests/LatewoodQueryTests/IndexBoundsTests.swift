@@ -82,17 +82,18 @@ import Testing
     let porto = try bounds(#"{"city":"Porto","age":{"$gte":30}}"#)
     #expect(porto.isWhole && porto.ranges.count == 1 && !porto.ranges[0].needsCheck)
     #expect(porto.fixedParts == 1 && !porto.isByID)
-    #expect(definition.isReversed(for: [(FieldPath("age"), true)], in: porto) == false)
-    #expect(definition.isReversed(for: [(FieldPath("age"), false)], in: porto) == true)
-    #expect(definition.isReversed(for: [(FieldPath("name"), false)], in: porto) == nil)
+    #expect(definition.order(for: [(FieldPath("age"), true)], in: porto) == IndexOrder(isReversed: false))
+    #expect(definition.order(for: [(FieldPath("age"), false)], in: porto) == IndexOrder(isReversed: true))
+    #expect(definition.order(for: [(FieldPath("name"), false)], in: porto) == nil)
     let exact = try bounds(#"{"city":"Porto","age":30}"#)
     #expect(exact.isByID && exact.fixedParts == 2)
     #expect(try bounds(#"{"age":30}"#).isAll)
     let all = try bounds("{}")
     #expect(
-      definition.isReversed(for: [(FieldPath("city"), true), (FieldPath("age"), false)], in: all) == true)
+      definition.order(for: [(FieldPath("city"), true), (FieldPath("age"), false)], in: all)
+        == IndexOrder(isReversed: true))
     #expect(
-      definition.isReversed(for: [(FieldPath("city"), true), (FieldPath("age"), true)], in: all) == nil)
+      definition.order(for: [(FieldPath("city"), true), (FieldPath("age"), true)], in: all) == nil)
   }
 
   @Test func `a partial index is used only by queries that require its condition`() throws {

@@ -7,9 +7,9 @@ final class CandidateIndex: Sendable {
   let bounds: IndexBounds
   /// The ranges of entries within the bounds.
   let ranges: [KeyRange]
-  /// Whether the index must be read backwards for the order of the request; nil if the index does
-  /// not have that order or the request is unordered.
-  let isReversed: Bool?
+  /// The order of the index if it is that of the request, at least by its leading parts; nil if the
+  /// request is unordered.
+  let order: IndexOrder?
 
   /// Returns the part of an index for some conditions; nil if the index may lack documents that
   /// meet them, or clearly does not help.
@@ -33,8 +33,12 @@ final class CandidateIndex: Sendable {
         lower: interval.low.isEmpty ? .unbounded : .included(interval.low),
         upper: interval.high.map { .excluded($0) } ?? .unbounded)
     }
-    isReversed = order.isEmpty ? nil : index.definition.isReversed(for: order, in: bounds)
+    self.order = order.isEmpty ? nil : index.definition.order(for: order, in: bounds)
   }
+
+  /// Whether the index must be read backwards for the order of the request; nil if the index does
+  /// not have that order completely.
+  var isReversed: Bool? { order.flatMap { $0.leadingParts == nil ? $0.isReversed : nil } }
 
   /// Whether the part leaves out documents, has the order of the request, or can at least count.
   var isUseful: Bool { isSelective || isReversed != nil || isWhole }

@@ -23,6 +23,9 @@ struct FindPlan {
     case sorted
     /// In the order of the index, or of ids for a scan, read forwards or backwards.
     case index(isReversed: Bool)
+    /// In the order of the leading parts of an index, read forwards or backwards. Entries that
+    /// agree in these parts are collected and ordered by id.
+    case leading(parts: Int, isReversed: Bool)
     /// By the scores of the words, the best first.
     case ranked
   }

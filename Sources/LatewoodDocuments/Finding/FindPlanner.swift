@@ -143,17 +143,24 @@ struct FindPlanner {
 
   // MARK: Without counting
 
-  /// A part of an index with exactly the requested documents in the requested order, if the request
-  /// has a small limit.
+  /// A part of an index with exactly the requested documents in the requested order, or almost in
+  /// it, if the request has a small limit.
   private var endingAtLimit: CandidateIndex? {
     guard request.limit <= FindPlanner.smallLimit else { return nil }
-    return choices.parts.first { $0.isReversed != nil && $0.isExact }
+    if let part = choices.parts.first(where: { $0.isReversed != nil && $0.isExact }) { return part }
+    guard request.skip <= FindPlanner.smallLimit else { return nil }
+    return choices.parts.first { $0.order != nil && $0.isExact }
   }
 
   private func plan(inOrder access: IndexScan) -> FindPlan {
-    FindPlan(
-      access: .index(access), ordering: .index(isReversed: access.isReversed == true),
-      candidates: access.candidates, cost: 0)
+    let order = access.part.order
+    let ordering: FindPlan.Ordering =
+      if let parts = order?.leadingParts {
+        .leading(parts: parts, isReversed: order?.isReversed == true)
+      } else {
+        .index(isReversed: order?.isReversed == true)
+      }
+    return FindPlan(access: .index(access), ordering: ordering, candidates: access.candidates, cost: 0)
   }
 
   private func uncounted(_ part: CandidateIndex) -> IndexScan {

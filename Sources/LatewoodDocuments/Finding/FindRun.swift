@@ -68,6 +68,8 @@ struct FindRun<Sink: ResultSink> {
     }
     switch (plan.access, plan.ordering) {
     case (.index(let access), .index(let isReversed)): try runByIndex(access, isReversed)
+    case (.index(let access), .leading(let parts, let isReversed)):
+      try runByLeadingParts(access, parts, isReversed)
     case (.index(let access), .none):
       let ranges = try rangesAfterSkipping(access, false)
       try forEachEntry(access, in: ranges, together: true) { run, entry in try run.take(entry) }
@@ -227,6 +229,35 @@ struct FindRun<Sink: ResultSink> {
       }
     }
     isEnded = try !run.forEach(sortedBy: sort) { entry in try take(entry) }
+    return !isEnded
+  }
+
+  /// Reads in the order of the leading parts of an index. Entries that agree in these parts are
+  /// collected, as many as are needed, and ordered by id.
+  @inline(never) private mutating func runByLeadingParts(
+    _ access: IndexScan, _ parts: Int, _ isReversed: Bool
+  ) throws {
+    // Entries of expired documents do not count.
+    let needed = try hasNoExpiredDocuments() ? request.needed : nil
+    var run = LeadingRun(access.index.definition.parts.prefix(parts).map(\.isDescending), needed: needed)
+    try forEachEntry(access, in: access.ranges, reversed: isReversed) { find, entry in
+      if run.append(entry) { return true }
+      guard try find.takeRun(&run) else { return false }
+      _ = run.append(entry)
+      return true
+    }
+    if !isEnded { _ = try takeRun(&run) }
+  }
+
+  /// Passes the entries of a run on, in order, and empties it. Returns whether to continue.
+  private mutating func takeRun(_ run: inout LeadingRun) throws -> Bool {
+    var entries = run.removeAll()
+    if run.isByValues {
+      try FindRun.sortByValues(&entries, reads, request.order)
+    } else {
+      try entries.sortCounting(by: IndexEntry.precedes)
+    }
+    for entry in entries where !isEnded { isEnded = try !entry.withStored { try take($0) } }
     return !isEnded
   }
 

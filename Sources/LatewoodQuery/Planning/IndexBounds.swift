@@ -91,21 +91,21 @@ extension IndexDefinition {
     return true
   }
 
-  /// Returns whether the index must be read backwards within bounds for an order; nil if it does
-  /// not have that order.
+  /// Returns the order in which this index contains documents within some bounds; nil if it is not
+  /// the requested one.
   ///
   /// - Parameters:
   ///   - order: the fields to sort by, and whether each is descending.
   ///   - bounds: the bounds.
-  package func isReversed(
+  package func order(
     for order: [(path: FieldPath, isDescending: Bool)], in bounds: IndexBounds
-  ) -> Bool? {
+  ) -> IndexOrder? {
     let fixed = Set(parts.prefix(bounds.fixedParts).filter { !$0.isEach }.map(\.path))
     let wanted = order.filter { !fixed.contains($0.path) }
     let rest = parts.dropFirst(bounds.fixedParts)
-    guard wanted.count == rest.count, !bounds.mayRepeat, !rest.contains(where: { $0.isEach }) else {
-      return nil
-    }
+    guard wanted.count == rest.count || !wanted.isEmpty && wanted.count < rest.count, !bounds.mayRepeat,
+      !rest.contains(where: { $0.isEach })
+    else { return nil }
     var isReversed: Bool?
     for (field, part) in zip(wanted, rest) {
       guard field.path == part.path else { return nil }
@@ -113,7 +113,9 @@ extension IndexDefinition {
       if let isReversed, isReversed != turns { return nil }
       isReversed = turns
     }
-    return isReversed ?? false
+    return IndexOrder(
+      isReversed: isReversed ?? false,
+      leadingParts: wanted.count == rest.count ? nil : bounds.fixedParts + wanted.count)
   }
 }
 
@@ -215,5 +217,19 @@ extension Predicate {
   /// condition cannot be stored.
   var storedForm: [UInt8]? {
     do { return try flattened.selector() } catch { return nil }
+  }
+}
+
+/// The order in which an index contains the documents of a request.
+package struct IndexOrder: Sendable, Equatable {
+  /// Whether the index must be read backwards.
+  package var isReversed: Bool
+  /// The number of leading parts of the keys that give the order, if the index has further parts;
+  /// nil if all do. Documents that agree in these parts are not in the order of their ids.
+  package var leadingParts: Int?
+
+  package init(isReversed: Bool, leadingParts: Int? = nil) {
+    self.isReversed = isReversed
+    self.leadingParts = leadingParts
   }
 }

@@ -142,6 +142,49 @@ import Testing
     try store.createIndex("some", IndexDefinition(parts(["c"]), where: condition), in: collection)
   }
 
+  @Test func `an index whose leading fields have the order is read only as far as the limit`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    for fields in [["a", "b"], ["c:desc", "a", "b"]] {
+      try store.createIndex(
+        fields.joined(separator: " "), IndexDefinition(fields.map { try .init(parsing: $0) }), in: collection)
+    }
+    let (collection, now) = (collection, clock.now)
+    let bodies = try (0..<300).map { _ in try JSON.fleece(from: json(&random)) }
+    try store.write { writer in
+      for (number, body) in bodies.enumerated() {
+        _ = try writer.save("doc \(number)", in: collection, body: body, parent: nil)
+        if number % 20 == 4 { try writer.setExpiry(of: "doc \(number)", in: collection, now + 10) }
+      }
+    }
+    for round in 0..<60 {
+      if round == 30 { clock.advance(20) }
+      var request = FindRequest(try MangoParser.predicate(json: "{}"))
+      let name = random.pick(["a", "c"])
+      request.order = [.init(FieldPath(name), isDescending: random.oneIn(2))]
+      request.limit = 1 + random.below(64)
+      request.skip = random.below(64)
+      let reads = try store.reads(collection)
+      let plan = try FindPlanner(reads, PreparedFind(request)).best()
+      guard case .leading(let parts, _) = plan.ordering else {
+        Issue.record("\(plan.ordering) \(random.replay)")
+        continue
+      }
+      #expect(parts == 1)
+      var found: [String] = []
+      _ = try reads.find(request, by: plan) { document in
+        found.append(document.id)
+        return true
+      }
+      #expect(try found == bruteForce(request, reads), "\(request.order) \(random.replay)")
+    }
+    // Values of few kinds: a run ends long before the last entry.
+    var request = FindRequest(try MangoParser.predicate(json: "{}"))
+    request.order = [.init(FieldPath("a"), isDescending: true)]
+    request.limit = 1
+    let planner = try FindPlanner(try store.reads(collection), PreparedFind(request))
+    #expect(try !planner.explain(planner.best()).sorts)
+  }
+
   @Test func `every plan finds the same documents in the same order`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     try createIndexes()
