@@ -15,7 +15,8 @@ extension Replicator {
   public struct Endpoint: Sendable {
     enum Kind: Sendable {
       case collection(DocumentCollection)
-      case couchDB(String, Credentials?, [(String, String)], createsDatabase: Bool)
+      case couchDB(
+        String, Credentials?, [(String, String)], ConnectionOptions, createsDatabase: Bool)
       case peer(@Sendable () -> any ReplicationPeer)
     }
     let kind: Kind
@@ -35,14 +36,16 @@ extension Replicator {
     ///     the system must trust the certificate of the server.
     ///   - credentials: the proof of who you are. Default: the name and password in the URL.
     ///   - headers: fields that are sent with every request.
+    ///   - connection: a proxy, pinned certificates and a client certificate.
     ///   - createsDatabase: whether the database is created if it does not exist.
     public static func couchDB(
       _ url: URL, credentials: Credentials? = nil, headers: [String: String] = [:],
-      createsDatabase: Bool = false
+      connection: ConnectionOptions = ConnectionOptions(), createsDatabase: Bool = false
     ) -> Endpoint {
       let fields = headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
       return Endpoint(
-        kind: .couchDB(url.absoluteString, credentials, fields, createsDatabase: createsDatabase))
+        kind: .couchDB(
+          url.absoluteString, credentials, fields, connection, createsDatabase: createsDatabase))
     }
 
     /// Any peer: the seam for tests.
@@ -97,7 +100,7 @@ extension Replicator.Endpoint {
           .invalidParameter, "the collection \(collection.name) is on both sides of a replication",
           advice: "Give another collection, or one of another database.")
       }
-    case .couchDB(let text, let credentials, let headers, _):
+    case .couchDB(let text, let credentials, let headers, let connection, _):
       let url = try Self.url(text)
       guard url.target.segments.contains(where: { !$0.isEmpty }), url.target.query.isEmpty else {
         throw ReplicationError(
@@ -105,6 +108,7 @@ extension Replicator.Endpoint {
           advice: "Use a URL such as http://localhost:5984/people.")
       }
       try Self.check(headers, credentials)
+      if !connection.settings.isEmpty { _ = try connection.transport(to: url.origin) }
     }
   }
 
@@ -149,13 +153,13 @@ extension Replicator.Endpoint {
     switch kind {
     case .collection(let collection): return CollectionPeer(collection.database.documents, collection.handle)
     case .peer(let make): return make()
-    case .couchDB(let text, let credentials, let headers, let createsDatabase):
+    case .couchDB(let text, let credentials, let headers, let connection, let createsDatabase):
       let url = try Self.url(text)
       var options = CouchDBPeer.Options()
       options.createsDatabase = createsDatabase
       let transport: any HTTPTransport =
         url.origin.isSecure
-        ? URLSessionTransport(origin: url.origin)
+        ? try connection.transport(to: url.origin)
         : HTTPClient(origin: url.origin, connector: SocketConnector())
       return CouchDBPeer(
         url, transport: transport,

@@ -15,6 +15,8 @@ struct Checkpointer {
   /// Whether the source has refused a checkpoint, so that only the target stores one.
   private var isSourceReadOnly = false
   private var session: CheckpointLog.Session
+  /// The revisions of this session that the target has refused, at most `RemoteKnowledge.limit`.
+  private var refused: [DocumentRevisions] = []
   /// The sequence in the checkpoint that both sides have.
   private(set) var written: PeerSequence
   private var lastWrite: UInt64
@@ -40,6 +42,8 @@ struct Checkpointer {
     _ source: any ReplicationPeer, _ target: any ReplicationPeer, _ setup: ReplicationSetup
   ) async throws -> Checkpointer {
     let (sourceFacts, targetFacts) = (try await source.information(), try await target.information())
+    source.begin(with: targetFacts)
+    target.begin(with: sourceFacts)
     let id: ReplicationID
     do throws(FleeceError) {
       id = try ReplicationID(source: sourceFacts, target: targetFacts, setup.filter)
@@ -94,9 +98,10 @@ struct Checkpointer {
   }
 
   /// Records a sequence that has been reached.
-  mutating func reached(_ place: PeerSequence, _ counts: CheckpointLog.Counts) {
+  mutating func reached(_ place: PeerSequence, _ batch: BatchOutcome) {
     session.recordedSequence = place
-    session.counts.add(counts)
+    session.counts.add(batch.counts)
+    refused += batch.refused.prefix(max(0, RemoteKnowledge.limit - refused.count))
   }
 
   /// Writes the checkpoint if the last one is old enough.
@@ -124,6 +129,7 @@ struct Checkpointer {
     let epoch = sourceEpoch ?? ""
     sides.target = try await put(sides.target, target, readOnlySource: isSourceReadOnly ? epoch : nil)
     try await tellCopies()
+    if !isSourceReadOnly { try await source.acknowledge(through: session.recordedSequence, refused: refused) }
     written = session.recordedSequence
     lastWrite = setup.environment.now()
   }
@@ -233,8 +239,20 @@ extension ReplicationError {
   }
 }
 
+/// What a batch has transferred.
+struct BatchOutcome {
+  var counts = CheckpointLog.Counts()
+  /// The revisions that the target has refused.
+  var refused: [DocumentRevisions] = []
+
+  mutating func add(_ other: BatchOutcome) {
+    counts.add(other.counts)
+    refused += other.refused
+  }
+}
+
 extension CheckpointLog.Counts {
-  mutating func add(_ other: CheckpointLog.Counts) {
+  fileprivate mutating func add(_ other: CheckpointLog.Counts) {
     checked += other.checked
     missing += other.missing
     read += other.read

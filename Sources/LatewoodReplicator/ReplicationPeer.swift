@@ -52,6 +52,15 @@ package protocol ReplicationPeer: Sendable {
   /// - Returns: one outcome for each revision, in the order of `revisions`.
   func insert(_ revisions: [PeerRevision]) async throws -> [InsertOutcome]
 
+  /// Tells the peer which database is on the other side, before any revision is transferred. A
+  /// peer that keeps account of what that database has can then note what comes from it.
+  func begin(with other: PeerInformation)
+
+  /// Notes that the other side has all revisions up to a sequence of this peer.
+  ///
+  /// - Parameter refused: revisions that the other side has refused.
+  func acknowledge(through place: PeerSequence, refused: [DocumentRevisions]) async throws
+
   /// Makes all revisions inserted so far survive a power failure.
   ///
   /// - Returns: the epoch of the database, as in ``PeerInformation/epoch``.
@@ -69,6 +78,12 @@ package protocol ReplicationPeer: Sendable {
   /// - Returns: the new revision.
   /// - Throws: ``ReplicationError`` `conflict` if the document has another revision.
   func putLocalDocument(_ id: String, body: [UInt8], revision: String?) async throws -> String
+}
+
+/// A peer without an account of what other databases have.
+extension ReplicationPeer {
+  package func begin(with other: PeerInformation) {}
+  package func acknowledge(through place: PeerSequence, refused: [DocumentRevisions]) async throws {}
 }
 
 /// A peer that passes on the calls to another one, except those that it implements itself.
@@ -90,6 +105,10 @@ extension ForwardingPeer {
   }
   package func insert(_ revisions: [PeerRevision]) async throws -> [InsertOutcome] {
     try await base.insert(revisions)
+  }
+  package func begin(with other: PeerInformation) { base.begin(with: other) }
+  package func acknowledge(through place: PeerSequence, refused: [DocumentRevisions]) async throws {
+    try await base.acknowledge(through: place, refused: refused)
   }
   package func ensureDurable() async throws -> String? { try await base.ensureDurable() }
   package func localDocument(_ id: String) async throws -> LocalDocument? {

@@ -52,11 +52,11 @@ struct ReplicationSession {
   /// sequence reached is the end of the last batch for which all earlier batches have also ended.
   private func pass(over feed: any ChangeFeed, _ checkpointer: inout Checkpointer) async throws {
     var order = BatchOrder()
-    try await withThrowingTaskGroup(of: (Int, CheckpointLog.Counts).self) { group in
+    try await withThrowingTaskGroup(of: (Int, BatchOutcome).self) { group in
       func finishOne() async throws {
-        guard let (number, counts) = try await group.next() else { return }
-        if let place = order.ended(number, counts) {
-          checkpointer.reached(place.sequence, place.counts)
+        guard let (number, outcome) = try await group.next() else { return }
+        if let place = order.ended(number, outcome) {
+          checkpointer.reached(place.sequence, place.outcome)
           try await writeIfDue(&checkpointer)
         }
       }
@@ -80,44 +80,44 @@ struct ReplicationSession {
   }
 
   /// Transfers the revisions in some changes that the target lacks.
-  private func transfer(_ changes: [PeerChange]) async throws -> CheckpointLog.Counts {
-    var counts = CheckpointLog.Counts()
+  private func transfer(_ changes: [PeerChange]) async throws -> BatchOutcome {
+    var outcome = BatchOutcome()
     let asked = DocumentRevisions.merged(
       changes.filter { setup.filter.includesDeletions || !$0.isDeleted })
-    counts.checked = asked.reduce(0) { $0 + $1.revisions.count }
+    outcome.counts.checked = asked.reduce(0) { $0 + $1.revisions.count }
     if !asked.isEmpty {
       let missing = try await target.missing(asked)
-      counts.missing = missing.reduce(0) { $0 + $1.missing.count }
+      outcome.counts.missing = missing.reduce(0) { $0 + $1.missing.count }
       if !missing.isEmpty {
         let requests = missing.map {
           RevisionRequest($0.id, revisions: $0.missing, ancestors: $0.possibleAncestors)
         }
-        try await send(try await fetch(requests, &counts), &counts)
+        try await send(try await fetch(requests, &outcome), &outcome)
       }
     }
     reporter.update { $0.compared += changes.count }
-    return counts
+    return outcome
   }
 
   private func fetch(
-    _ requests: [RevisionRequest], _ counts: inout CheckpointLog.Counts
+    _ requests: [RevisionRequest], _ outcome: inout BatchOutcome
   ) async throws -> [PeerRevision] {
     let found = try await source.revisions(requests)
-    counts.read += found.count
+    outcome.counts.read += found.count
     return found.filter { revision in
       (setup.filter.includesDeletions || !revision.isDeleted) && setup.filter.isIncluded?(revision) != false
     }
   }
 
-  private func send(_ revisions: [PeerRevision], _ counts: inout CheckpointLog.Counts) async throws {
+  private func send(_ revisions: [PeerRevision], _ outcome: inout BatchOutcome) async throws {
     if revisions.isEmpty { return }
-    let lacking = try await insert(revisions, &counts)
+    let lacking = try await insert(revisions, &outcome)
     if lacking.isEmpty { return }
     // The target does not have the attachments of the stubs: send all contents.
     let requests = lacking.map { RevisionRequest($0.id, revisions: [$0.history[0]]) }
-    let whole = try await fetch(requests.merged(), &counts)
-    for revision in try await insert(whole, &counts) {
-      fail(revision, .init(.failed, "an attachment is missing on both sides"), &counts)
+    let whole = try await fetch(requests.merged(), &outcome)
+    for revision in try await insert(whole, &outcome) {
+      fail(revision, .init(.failed, "an attachment is missing on both sides"), &outcome)
     }
   }
 
@@ -125,7 +125,7 @@ struct ReplicationSession {
   ///
   /// - Returns: the revisions that were not inserted because a stub names an unknown attachment.
   private func insert(
-    _ revisions: [PeerRevision], _ counts: inout CheckpointLog.Counts
+    _ revisions: [PeerRevision], _ batch: inout BatchOutcome
   ) async throws -> [PeerRevision] {
     if revisions.isEmpty { return [] }
     let outcomes = try await target.insert(revisions)
@@ -141,10 +141,10 @@ struct ReplicationSession {
         written += 1
         bytes += revision.byteCount
       case .lacksAttachment: lacking.append(revision)
-      case .refused(let refusal): fail(revision, refusal, &counts)
+      case .refused(let refusal): fail(revision, refusal, &batch)
       }
     }
-    counts.written += written
+    batch.counts.written += written
     reporter.update { [written, bytes] in
       $0.written += written
       $0.bytes += bytes
@@ -153,9 +153,10 @@ struct ReplicationSession {
   }
 
   private func fail(
-    _ revision: PeerRevision, _ reason: InsertOutcome.Refusal, _ counts: inout CheckpointLog.Counts
+    _ revision: PeerRevision, _ reason: InsertOutcome.Refusal, _ outcome: inout BatchOutcome
   ) {
-    counts.failures += 1
+    outcome.counts.failures += 1
+    outcome.refused.append(DocumentRevisions(revision.id, [revision.history[0]]))
     reporter.update { $0.failures += 1 }
     reporter.report(ReplicationFailure(id: revision.id, revision: revision.history[0], reason: reason))
   }
@@ -173,13 +174,14 @@ extension DocumentRevisions {
   fileprivate static func merged(_ changes: [PeerChange]) -> [DocumentRevisions] {
     var list: [DocumentRevisions] = []
     list.reserveCapacity(changes.count)
-    var places: [String: Int] = [:]
+    var places: [TextKey: Int] = [:]
     for change in changes where !change.leaves.isEmpty {
-      if let place = places.updateValue(list.count, forKey: change.id) {
-        places[change.id] = place
+      let id = TextKey(change.id)
+      if let place = places[id] {
         let known = list[place].revisions
         list[place].revisions += change.leaves.filter { !known.contains($0) }
       } else {
+        places[id] = list.count
         list.append(DocumentRevisions(change.id, change.leaves))
       }
     }
@@ -192,7 +194,7 @@ extension [RevisionRequest] {
   fileprivate func merged() -> [RevisionRequest] {
     var list: [RevisionRequest] = []
     for request in self {
-      if let place = list.firstIndex(where: { $0.id == request.id }) {
+      if let place = list.firstIndex(where: { TextKey($0.id) == TextKey(request.id) }) {
         list[place].revisions += request.revisions
       } else {
         list.append(request)
@@ -206,7 +208,7 @@ extension [RevisionRequest] {
 private struct BatchOrder {
   private struct Batch {
     var last: PeerSequence
-    var counts: CheckpointLog.Counts?
+    var outcome: BatchOutcome?
   }
 
   private var batches: [Batch] = []
@@ -220,16 +222,16 @@ private struct BatchOrder {
     return first + batches.count - 1
   }
 
-  /// Returns the new sequence, and the counts of all batches up to it that were not reported
+  /// Returns the new sequence, and the outcomes of all batches up to it that were not reported
   /// before; nil if an earlier batch has not ended.
   mutating func ended(
-    _ number: Int, _ counts: CheckpointLog.Counts
-  ) -> (sequence: PeerSequence, counts: CheckpointLog.Counts)? {
-    batches[number - first].counts = counts
-    var total = CheckpointLog.Counts()
+    _ number: Int, _ outcome: BatchOutcome
+  ) -> (sequence: PeerSequence, outcome: BatchOutcome)? {
+    batches[number - first].outcome = outcome
+    var total = BatchOutcome()
     var place: PeerSequence?
-    while let batch = batches.first, let counts = batch.counts {
-      total.add(counts)
+    while let batch = batches.first, let outcome = batch.outcome {
+      total.add(outcome)
       place = batch.last
       batches.removeFirst()
       first += 1

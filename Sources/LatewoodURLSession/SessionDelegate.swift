@@ -12,8 +12,21 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     let exchange: Exchange
     /// Whether the server has asked for credentials, so that the answer is complete.
     var isChallenged = false
+    /// Whether the server lacks the pinned certificates.
+    var isRefused = false
   }
   private let running = Guarded<[Int: Running]>([:])
+
+  #if canImport(Security)
+    private let settings: ConnectionSettings
+    private let clientCredential: URLCredential?
+
+    init(
+      _ settings: ConnectionSettings = ConnectionSettings(), _ clientCredential: URLCredential? = nil
+    ) {
+      (self.settings, self.clientCredential) = (settings, clientCredential)
+    }
+  #endif
 
   func begin(_ exchange: Exchange, for task: URLSessionTask) {
     running.withLock { $0[task.taskIdentifier] = Running(exchange: exchange) }
@@ -48,6 +61,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     let exchange = ended.exchange
     if let failure = exchange.body?.failure {
       exchange.end(.failure(failure))
+    } else if ended.isRefused {
+      exchange.end(.failure(HTTPError(.insecure, SessionDelegate.notPinned)))
     } else if ended.isChallenged {
       // The answer to a request without the right credentials.
       exchange.end(.success(()))
@@ -103,12 +118,35 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
       NSURLAuthenticationMethodNegotiate, NSURLAuthenticationMethodDefault,
     ]
     guard methods.contains(challenge.protectionSpace.authenticationMethod) else {
+      #if canImport(Security)
+        if let answer = certificateAnswer(challenge, task) { return completionHandler(answer.0, answer.1) }
+      #endif
       return completionHandler(.performDefaultHandling, nil)
     }
     // On Linux, the default would never end the task, and this one ends it as if it were cancelled.
     running.withLock { $0[task.taskIdentifier]?.isChallenged = true }
     completionHandler(.rejectProtectionSpace, nil)
   }
+
+  #if canImport(Security)
+    /// Returns the answer to a question about certificates that the settings decide; nil for the
+    /// answer of the system.
+    private func certificateAnswer(
+      _ challenge: URLAuthenticationChallenge, _ task: URLSessionTask
+    ) -> (URLSession.AuthChallengeDisposition, URLCredential?)? {
+      switch challenge.protectionSpace.authenticationMethod {
+      case NSURLAuthenticationMethodServerTrust:
+        guard !settings.pinnedCertificates.isEmpty, let trust = challenge.protectionSpace.serverTrust
+        else { return nil }
+        if settings.accepts(trust) { return (.useCredential, URLCredential(trust: trust)) }
+        running.withLock { $0[task.taskIdentifier]?.isRefused = true }
+        return (.cancelAuthenticationChallenge, nil)
+      case NSURLAuthenticationMethodClientCertificate:
+        return clientCredential.map { (.useCredential, $0) }
+      default: return nil
+      }
+    }
+  #endif
 
   // MARK: - Errors
 
@@ -160,5 +198,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
   private static let expired = "the certificate of the server has expired, or is not valid yet"
   private static let untrusted = "the certificate of the server is from an authority that is not trusted here"
+  private static let notPinned =
+    "the certificate of the server is not trusted here, or none of its chain is pinned"
   private static let otherHost = "the certificate of the server is for another host"
 }

@@ -25,7 +25,7 @@ import LatewoodHTTP
 package final class URLSessionTransport: HTTPTransport {
   private let origin: HTTPOrigin
   private let unreadLimit: Int
-  private let delegate = SessionDelegate()
+  private let delegate: SessionDelegate
   private let queue = DispatchQueue(label: "latewood.urlsession", qos: .userInitiated)
 
   /// Nil after `close`: a task of a session that has been invalidated would be a fault.
@@ -36,10 +36,32 @@ package final class URLSessionTransport: HTTPTransport {
   ///   - timeout: how long a server may send nothing, in seconds.
   ///   - unreadLimit: the greatest number of bytes of an answer that wait in memory to be read. An
   ///     answer that exceeds it is given up as `truncated`.
-  package init(origin: HTTPOrigin, timeout: Double = 60, unreadLimit: Int = 256 << 20) {
+  package convenience init(origin: HTTPOrigin, timeout: Double = 60, unreadLimit: Int = 256 << 20) {
+    self.init(origin, timeout, unreadLimit, .ephemeral, SessionDelegate())
+  }
+
+  /// - Parameters:
+  ///   - origin: where the requests are sent.
+  ///   - settings: a proxy and certificates. This platform must support them: see `unsupported`.
+  /// - Throws: `HTTPError` `invalidRequest` if the client certificate cannot be read.
+  package convenience init(origin: HTTPOrigin, settings: ConnectionSettings) throws(HTTPError) {
+    let configuration = URLSessionConfiguration.ephemeral
+    #if canImport(Security)
+      let delegate = SessionDelegate(settings, try settings.clientCredential())
+      if let proxy = settings.proxyDictionary { configuration.connectionProxyDictionary = proxy }
+    #else
+      let delegate = SessionDelegate()
+    #endif
+    self.init(origin, 60, 256 << 20, configuration, delegate)
+  }
+
+  private init(
+    _ origin: HTTPOrigin, _ timeout: Double, _ unreadLimit: Int, _ configuration: URLSessionConfiguration,
+    _ delegate: SessionDelegate
+  ) {
     self.origin = origin
     self.unreadLimit = unreadLimit
-    let configuration = URLSessionConfiguration.ephemeral
+    self.delegate = delegate
     configuration.timeoutIntervalForRequest = timeout
     // A continuous feed has no end.
     configuration.timeoutIntervalForResource = 365 * 86_400

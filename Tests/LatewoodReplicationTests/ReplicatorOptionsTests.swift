@@ -105,6 +105,54 @@ import Testing
     #expect(again.pulled.revisions == 0 && again.pushed.revisions == 0)
   }
 
+  @Test func `a compaction keeps the ancestor that a later conflict is merged with`() async throws {
+    let sides = try TwoSides()
+    try await sides.here.put("anna", ["name": "Anna", "phone": 1])
+    try await sides.replicator(.both).run()
+    // Two edits here, so that the parent of the current revision is not the common ancestor.
+    try await sides.here.update("anna") { $0["phone"] = 2 }
+    try await sides.here.update("anna") { $0["phone"] = 3 }
+    try await sides.there.update("anna") { $0["name"] = "Anna Maria" }
+    try await sides.here.database.compact()
+    try await sides.there.database.compact()
+
+    let ancestors = Guarded<[Document?]>([])
+    try await sides.replicator(.both) {
+      $0.conflictResolver = { conflict in
+        ancestors.withLock { $0.append(conflict.ancestor) }
+        return nil
+      }
+    }.run()
+    let ancestor = try #require(ancestors.withLock { $0 }.first ?? nil)
+    #expect(ancestor["name"].string == "Anna" && ancestor["phone"].int == 1)
+  }
+
+  @Test func `old content is removed once it has been pushed, or the remote is forgotten`() async throws {
+    let sides = try TwoSides()
+    func oldContents() async throws -> Int {
+      try await sides.here.database.compact()
+      return try await sides.here.revisions(of: "anna").count {
+        try !$0.isLeaf && sides.here.document("anna", revision: $0.id) != nil
+      }
+    }
+    try await sides.here.put("anna", ["n": 1])
+    #expect(try await Replicator.remotes(of: sides.here) == [])
+    try await sides.replicator(.push).run()
+    let remotes = try await Replicator.remotes(of: sides.here)
+    #expect(remotes.count == 1)
+    for number in 2...5 { try await sides.here.put("anna", ["n": DocumentValue(number)]) }
+    #expect(try await oldContents() == 1)
+    try await sides.replicator(.push).run()
+    #expect(try await oldContents() == 0)
+
+    try await sides.here.put("anna", ["n": 6])
+    #expect(try await oldContents() == 1)
+    #expect(try await !Replicator.forget("another", of: sides.here))
+    #expect(try await Replicator.forget(remotes[0], of: sides.here))
+    #expect(try await oldContents() == 0)
+    #expect(try await sides.here.database.verify().faults == [])
+  }
+
   @Test func `a resolver can keep one revision, or leave the conflict`() async throws {
     let sides = try TwoSides()
     try await conflict(sides)
@@ -177,6 +225,37 @@ import Testing
     #expect(code(other) { $0.filter = Replicator.Filter("") { _ in true } } == .invalidParameter)
     #expect(throws: ReplicationError.self) { try Replicator([]) }
     _ = try Replicator(people, with: couchDB(url, .password("a", "b"), ["X-A": "b"]))
+  }
+
+  @Test func `connection options that cannot be honoured are refused before anything is sent`() throws {
+    let people = try Database.inMemory()["people"]
+    let changes: [(String, (inout Replicator.ConnectionOptions) -> Void)] = [
+      ("proxies", { $0.setProxy(host: "localhost", port: 3128) }),
+      ("pinned certificates", { $0.pinnedCertificates = [Data([0x30])] }),
+      ("client certificates", { $0.setClientCertificate(Data([0x30]), password: "hunter2") }),
+    ]
+    for (name, change) in changes {
+      var connection = Replicator.ConnectionOptions()
+      change(&connection)
+      var text = ""
+      dump(connection, to: &text)
+      #expect(!text.contains("hunter2"))
+      for scheme in ["http", "https"] {
+        let url = try #require(URL(string: "\(scheme)://localhost/people"))
+        func replicator() throws -> Replicator {
+          try Replicator(people, with: .couchDB(url, connection: connection))
+        }
+        #if canImport(Security)
+          if scheme == "https", name != "client certificates" { _ = try replicator() }
+        #else
+          let error = #expect(throws: ReplicationError.self) { try replicator() }
+          #expect(error?.code == .unsupported)
+          #expect(scheme == "http" || error?.message.contains(name) == true)
+        #endif
+      }
+    }
+    let url = try #require(URL(string: "https://localhost/people"))
+    _ = try Replicator(people, with: .couchDB(url, connection: Replicator.ConnectionOptions()))
   }
 
   @Test func `credentials are not shown`() throws {

@@ -48,6 +48,27 @@ import Testing
     #expect(try first.contents() == second.contents())
   }
 
+  @Test func `attachments whose names Unicode considers equal stay apart`() async throws {
+    let (first, second) = (try Side(), try Side())
+    let names = ["caf\u{E9}", "cafe\u{301}"]
+    let attachments = names.enumerated().map { number, name in
+      PeerAttachment(
+        name: name, contentType: "text/plain", length: 1, revisionPosition: 1,
+        content: FixedContent(bytes: [UInt8(number)]))
+    }
+    let revision = PeerRevision(
+      id: "with", history: [try RevisionID("1-aa")], body: try JSON.fleece(from: "{}"),
+      attachments: attachments)
+    #expect(try await first.peer.insert([revision]) == [.stored])
+    try await replicate(first.peer, second.peer)
+    let request = RevisionRequest("with", revisions: [try RevisionID("1-aa")])
+    let back = try #require(try await second.peer.revisions([request]).first).attachments
+    for (number, name) in names.enumerated() {
+      let found = try #require(back.first { Array($0.name.utf8) == Array(name.utf8) })
+      #expect(try await found.content?.open().next() == [UInt8(number)])
+    }
+  }
+
   @Test func `a stub is found in an earlier revision, or its content is requested`() async throws {
     let (known, fresh) = (try Side(), try Side())
     var attachment = PeerAttachment(

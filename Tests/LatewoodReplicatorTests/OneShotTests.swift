@@ -22,6 +22,20 @@ import Testing
     try target.expectSound()
   }
 
+  @Test func `documents whose ids Unicode considers equal stay apart`() async throws {
+    let (source, target, some) = (try Side(), try Side(), try Side())
+    let ids = ["caf\u{E9}", "cafe\u{301}", "_design/a", "_design/\u{301}a"]
+    for (number, id) in ids.enumerated() { try source.save(id, #"{"n":\#(number)}"#) }
+    #expect(try await replicate(source.peer, target.peer).written == ids.count)
+    for (number, id) in ids.enumerated() { #expect(try target.json(id) == #"{"n":\#(number)}"#, "\(id)") }
+    try target.expectSound()
+
+    var setup = ReplicationSetup.test
+    setup.filter.ids = [ids[1]]
+    #expect(try await replicate(source.peer, some.peer, setup).written == 1)
+    #expect(try some.json(ids[1]) == #"{"n":1}"#)
+  }
+
   @Test func `a second run transfers and writes nothing`() async throws {
     let (source, target) = (try Side(), try Side())
     for number in 0..<20 { try source.save("doc-\(number)", #"{"n":\#(number)}"#) }

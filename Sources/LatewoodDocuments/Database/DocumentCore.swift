@@ -46,6 +46,9 @@ final class DocumentCore: Sendable {
   let depthChanges = Guarded<UInt64>(0)
   /// Runs reads for callers that must not block.
   let queue = DispatchQueue(label: "latewood.reads", qos: .userInitiated, attributes: .concurrent)
+  /// The number of superseded bodies that the last sweep has left in each collection, because a
+  /// merge may need them.
+  let keptBodies = Guarded<[String: UInt64]>([:])
   /// Held during a sweep.
   let sweeping = Monitor()
   let writing = Guarded<DocumentBatch?>(nil)

@@ -1,7 +1,7 @@
 /// The rules for ids, names and members. Each function returns the reason why a name is refused,
 /// worded to follow the name; nil if it is allowed.
 package enum NameRules {
-  package static let longestID = 240
+  package static let longestID = 8000
   package static let longestCollection = 251
   package static let longestIndex = 251
   /// The members that documents cannot have at their top level, because they are reserved wherever
@@ -10,10 +10,14 @@ package enum NameRules {
     "_id", "_rev", "_deleted", "_attachments", "_removed", "_sequence",
   ]
 
+  /// The reserved member that a document may have if its value describes blobs: see
+  /// `BodyAttachments`.
+  package static let attachmentsMember = "_attachments"
+
   /// The beginning of the ids of design documents, which are stored and replicated, but never run.
   package static let designPrefix = "_design/"
 
-  /// Ids: 1 to 240 bytes of UTF-8, no underscore at the start except in `_design/` and a name, no
+  /// Ids: 1 to 8,000 bytes of UTF-8, no underscore at the start except in `_design/` and a name, no
   /// control characters.
   package static func objection(toID id: String) -> String? {
     if id.utf8.isEmpty { return "is empty" }

@@ -40,10 +40,12 @@ struct CollectionState: Sendable, Equatable {
   /// The length, in bytes, of most encoded states; a larger one takes a second allocation.
   private static let usualLength = 64
 
-  /// The approximate number of bytes that a sweep would free.
-  var reclaimableBytes: UInt64 {
-    guard bodies > 0 else { return 0 }
-    return UInt64(Double(bodyBytes) * (Double(min(superseded, bodies)) / Double(bodies)))
+  /// Returns the approximate number of bytes that a sweep would free.
+  ///
+  /// - Parameter kept: the number of superseded bodies that it would leave.
+  func reclaimableBytes(keeping kept: UInt64) -> UInt64 {
+    guard bodies > 0, superseded > kept else { return 0 }
+    return UInt64(Double(bodyBytes) * (Double(min(superseded - kept, bodies)) / Double(bodies)))
   }
 
   func encoded() -> [UInt8] {

@@ -73,9 +73,13 @@ extension DocumentCore {
 
   func reclaimableBytes() throws(DatabaseError) -> UInt64 {
     var sum: UInt64 = 0
-    try store.visit(in: shared.database, .prefix(CollectionState.keyPrefix)) { _, value in
+    let kept = keptBodies.withLock { $0 }
+    try store.visit(in: shared.database, .prefix(CollectionState.keyPrefix)) { key, value in
       let state = try value.reading { (bytes) throws(DatabaseError) in try CollectionState(bytes) }
-      sum = sum &+ state.reclaimableBytes
+      let name = key.withUnsafeBytes {
+        String(decoding: $0.dropFirst(CollectionState.keyPrefix.utf8.count), as: UTF8.self)
+      }
+      sum = sum &+ state.reclaimableBytes(keeping: kept[name] ?? 0)
       return true
     }
     return sum

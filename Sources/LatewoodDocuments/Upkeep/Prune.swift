@@ -22,7 +22,9 @@ package struct PruneProgress: Sendable, Equatable {
 
 extension DocumentStore {
   /// Removes the revisions that are a number of generations or more behind every leaf, and the
-  /// bodies that do not belong to a kept revision. Bodies of leaves always stay.
+  /// bodies that do not belong to a kept revision. Bodies of leaves always stay. A document stays
+  /// as it is if a merge with another database may need the body of an ancestor: see
+  /// `ancestorBodies`.
   ///
   /// The work is done in transactions of bounded size. If it is interrupted, completed transactions
   /// are not undone. The space is freed by the next compaction, which removes all old bodies
@@ -70,10 +72,13 @@ extension DocumentSnapshot {
     for name in names {
       let spaces = try CollectionSpaces(name, in: snapshot)
       var old = try OldBodies(in: spaces.superseded, snapshot)
+      let needed = try snapshot.ancestorBodies(spaces) ?? []
       try snapshot.forEach(in: spaces.documents) { _, value in
         var tree = try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }.tree
         let before = tree.nodes.count
-        if tree.prune(to: depth) { count.note(removed: before - tree.nodes.count) }
+        if !tree.hasBody(among: needed), tree.prune(to: depth) {
+          count.note(removed: before - tree.nodes.count)
+        }
         old.keepBodies(of: tree)
         state.documents += 1
         if state.documents % DocumentCore.sweepSize == 0 { try progress(state) }
@@ -108,7 +113,10 @@ private struct PruneRun {
   ) throws {
     // Listed first: bodies that are superseded later are left to the next pruning, and no revision
     // ever gets one of these bodies.
-    var old = try OldBodies(in: try collection.spaces.superseded, core.store.held())
+    let held = try core.store.held()
+    let spaces = try collection.spaces
+    var old = try OldBodies(in: spaces.superseded, held)
+    let needed = try held.ancestorBodies(spaces) ?? []
     var range = KeyRange.all
     while true {
       try progress(state)
@@ -117,7 +125,7 @@ private struct PruneRun {
         let keys = try batch.keys(in: part.spaces.documents, range, DocumentCore.sweepSize)
         var trees: [(tree: RevisionTree, removed: Int)] = []
         for key in keys {
-          if let pruned = try batch.prune(key, part, to: depth) { trees.append(pruned) }
+          if let pruned = try batch.prune(key, part, to: depth, keeping: needed) { trees.append(pruned) }
         }
         return (trees: trees, last: keys.count < DocumentCore.sweepSize ? nil : keys.last)
       }
@@ -152,9 +160,9 @@ private struct PruneRun {
 
 /// The bodies of a collection that do not belong to a leaf, and whether each still belongs to a
 /// revision.
-private struct OldBodies {
+struct OldBodies {
   /// Ascending.
-  private var places: [UInt64] = []
+  private(set) var places: [UInt64] = []
   private var isKept: [Bool]
 
   init(in superseded: Keyspace, _ source: some Readable) throws {

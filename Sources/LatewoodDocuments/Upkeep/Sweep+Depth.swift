@@ -57,11 +57,12 @@ extension DocumentBatch {
 
   /// Prunes one document. Leaves are never dropped, so neither the feed nor an index changes.
   ///
+  /// - Parameter needed: bodies whose documents stay as they are.
   /// - Returns: the tree afterwards, and the number of revisions that it has lost; nil if the
   ///   document does not exist.
   @discardableResult
   func prune(
-    _ key: [UInt8], _ part: CollectionBatch, to depth: Int
+    _ key: [UInt8], _ part: CollectionBatch, to depth: Int, keeping needed: Set<UInt64> = []
   ) throws -> (tree: RevisionTree, removed: Int)? {
     let documents = part.spaces.documents
     let record = try transaction.mapValue(key, in: documents) { value in
@@ -69,7 +70,7 @@ extension DocumentBatch {
     }
     guard var record else { return nil }
     let before = record.tree.nodes.count
-    guard record.tree.prune(to: depth) else { return (record.tree, 0) }
+    guard !record.tree.hasBody(among: needed), record.tree.prune(to: depth) else { return (record.tree, 0) }
     noteRemoval()
     try transaction.put(key, record.encoded(), in: documents)
     return (record.tree, before - record.tree.nodes.count)

@@ -19,7 +19,8 @@ package struct SweepReport: Sendable, Equatable {
 ///
 /// The sweep uses ordinary transactions of bounded size, so that readers and writers continue and
 /// there are no races. The next compaction frees the space. Bodies that are superseded while it
-/// runs may be left to the next sweep.
+/// runs may be left to the next sweep, and those that a merge with another database may need are
+/// kept: see `ancestorBodies`.
 extension DocumentCore {
   /// The number of records in one transaction.
   static let sweepSize = 1000
@@ -53,6 +54,7 @@ extension DocumentCore {
   private func sweepBodies(
     _ collection: CollectionHandle, _ check: () throws(DatabaseError) -> Void
   ) throws(DatabaseError) -> Int {
+    if let count = try sweepBodies(exceptAncestorsOf: collection, check) { return count }
     var count = 0
     var next = KeyRange.all
     while true {
@@ -74,6 +76,38 @@ extension DocumentCore {
       guard keys.count == DocumentCore.sweepSize, let last = keys.last else { return count }
       next = KeyRange(lower: .excluded(last))
     }
+  }
+
+  /// Removes the superseded bodies that no merge with another database may need.
+  ///
+  /// - Returns: nil if no other database is known.
+  private func sweepBodies(
+    exceptAncestorsOf collection: CollectionHandle, _ check: () throws(DatabaseError) -> Void
+  ) throws(DatabaseError) -> Int? {
+    // Bodies that are superseded after this state are left to the next sweep. No other body can
+    // become the nearest known ancestor of a leaf later.
+    let found = try DatabaseError.typed { () -> (doomed: [UInt64], kept: Int)? in
+      let state = try store.held()
+      let spaces = try collection.spaces
+      guard let needed = try state.ancestorBodies(spaces) else { return nil }
+      let old = try OldBodies(in: spaces.superseded, state).places
+      let doomed = old.filter { !needed.contains($0) }
+      return (doomed, old.count - doomed.count)
+    }
+    guard let found else {
+      keptBodies.withLock { $0[collection.name] = nil }
+      return nil
+    }
+    for start in stride(from: 0, to: found.doomed.count, by: DocumentCore.sweepSize) {
+      try check()
+      let step = found.doomed[start..<min(start + DocumentCore.sweepSize, found.doomed.count)]
+      try batch(.relaxed) { batch in
+        let part = try batch.part(for: collection)
+        for place in step { try Bodies(batch, part).remove(place) }
+      }
+    }
+    keptBodies.withLock { $0[collection.name] = UInt64(found.kept) }
+    return found.doomed.count
   }
 
   private func sweepBlobs(_ check: () throws(DatabaseError) -> Void) throws(DatabaseError) -> Int {

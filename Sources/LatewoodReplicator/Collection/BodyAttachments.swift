@@ -48,7 +48,7 @@ package struct BodyAttachments {
     }
   }
 
-  package static let member = "_attachments"
+  package static let member = NameRules.attachmentsMember
   static let blobPrefix = "blob_"
   /// The type of an attachment that does not state one.
   package static let usualType = "application/octet-stream"

@@ -13,7 +13,9 @@ extension CollectionPeer {
     if parts.attachments.isEmpty { return result }
     let known = try attachments(ofAncestors: request.ancestors, of: revision, request.id, reads)
     for attachment in parts.attachments {
-      let old = known.first { $0.attachment.name == attachment.name && $0.attachment.blob == attachment.blob }
+      let old = known.first {
+        $0.attachment.blob == attachment.blob && TextKey($0.attachment.name) == TextKey(attachment.name)
+      }
       let isHere = try store.blob(attachment.blob) != nil
       // If the content of a blob has never arrived, it is also missing on the other side.
       if !isHere, attachment.isInBody { continue }
@@ -60,12 +62,12 @@ extension CollectionPeer {
     }
     do {
       var parts = try BodyAttachments(revision.body)
-      let inBody = Set(parts.attachments.filter(\.isInBody).map(\.name))
+      let inBody = parts.attachments.filter(\.isInBody)
+      let namedBlobs = Dictionary(inBody.map { (TextKey($0.name), $0.blob) }) { first, _ in first }
       var known: [BodyAttachments.Attachment]?
       for attachment in revision.attachments {
         // An attachment that names a blob of the body has the bytes of that blob.
-        let expected =
-          attachment.blob ?? parts.attachments.first { $0.isInBody && $0.name == attachment.name }?.blob
+        let expected = attachment.blob ?? namedBlobs[TextKey(attachment.name)]
         if let expected, let handle = try await performing({ try store.blob(expected) }) {
           blobs.append(handle)
           continue
@@ -86,7 +88,7 @@ extension CollectionPeer {
           return .outcome(
             .refused(.init(.unacceptable, "the attachment \(attachment.name) has other bytes than its blob")))
         }
-        if expected != nil, inBody.contains(attachment.name) || attachment.blob != nil { continue }
+        if expected != nil, namedBlobs[TextKey(attachment.name)] != nil || attachment.blob != nil { continue }
         parts.attachments.append(
           BodyAttachments.Attachment(
             name: attachment.name, contentType: attachment.contentType, blob: handle.digest,
@@ -131,7 +133,7 @@ extension CollectionPeer {
 extension BodyAttachments.Attachment {
   /// Whether an attachment from another peer has the same bytes, by its name and digest.
   fileprivate func isSame(as other: PeerAttachment) -> Bool {
-    guard name == other.name else { return false }
+    guard TextKey(name) == TextKey(other.name) else { return false }
     guard let digest = other.digest else { return other.content == nil }
     return sourceDigest == digest
   }

@@ -10,6 +10,8 @@ import LatewoodQuery
 package struct CollectionPeer: ReplicationPeer {
   let store: DocumentStore
   let collection: CollectionHandle
+  /// The identity of the other side; nil until a session begins.
+  private let other = Guarded<String?>(nil)
 
   package init(_ store: DocumentStore, _ collection: CollectionHandle) {
     self.store = store
@@ -74,14 +76,25 @@ package struct CollectionPeer: ReplicationPeer {
       }
     }
     if foreign.isEmpty { return outcomes }
-    let results = try await writing { [foreign] writer in
-      try writer.insert(contentsOf: foreign, in: collection)
+    let results = try await writing { [foreign, remote = other.withLock { $0 }] writer in
+      guard let remote else { return try writer.insert(contentsOf: foreign, in: collection) }
+      return try writer.insert(contentsOf: foreign, in: collection, from: remote)
     }
     withExtendedLifetime(blobs) {}
     for (place, result) in zip(places, results) {
       if case .failure(let error) = result { outcomes[place] = .refused(.init(.unacceptable, error.message)) }
     }
     return outcomes
+  }
+
+  package func begin(with other: PeerInformation) { self.other.withLock { $0 = other.identity } }
+
+  package func acknowledge(through place: PeerSequence, refused: [DocumentRevisions]) async throws {
+    guard let remote = other.withLock({ $0 }), let sequence = UInt64(place.text) else { return }
+    try await writing { writer in
+      let revisions = refused.flatMap { document in document.revisions.map { (document.id, $0) } }
+      try writer.notePush(to: remote, through: sequence, refused: revisions, in: collection)
+    }
   }
 
   package func ensureDurable() async throws -> String? {
@@ -173,12 +186,12 @@ private final class CollectionFeed: ChangeFeed {
 
 /// The filter of a feed by ids and by a selector.
 private struct CollectionFilter {
-  private let ids: Set<String>?
+  private let ids: Set<TextKey>?
   private let predicate: Predicate?
 
   init?(_ request: ChangesRequest) throws {
     if request.ids == nil, request.selector == nil { return nil }
-    ids = request.ids.map { Set($0) }
+    ids = request.ids.map { Set($0.map { TextKey($0) }) }
     do throws(QueryError) {
       predicate = try request.selector.map { (json) throws(QueryError) in
         try MangoParser.predicateWithoutText(json: String(decoding: json, as: UTF8.self))
@@ -190,7 +203,7 @@ private struct CollectionFilter {
 
   var filter: FeedPages.Filter {
     { [ids, predicate] reads, change in
-      if let ids, !ids.contains(change.entry.id) { return nil }
+      if let ids, !ids.contains(TextKey(change.entry.id)) { return nil }
       guard let predicate else { return change }
       var change = change
       change.leaves = try change.leaves.filter { leaf in

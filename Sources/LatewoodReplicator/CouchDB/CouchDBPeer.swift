@@ -176,7 +176,7 @@ package final class CouchDBPeer: ReplicationPeer {
       throw CouchDBRequests.notCouchDB("the answer of _bulk_get has no results")
     }
     var found = RevisionList(requests)
-    var failed: Set<String> = []
+    var failed: Set<TextKey> = []
     for index in 0..<count {
       guard let result = try results.element(at: index), let id = try result.element(for: "id")?.string(),
         let documents = try result.element(for: "docs"), let number = try documents.count()
@@ -186,12 +186,12 @@ package final class CouchDBPeer: ReplicationPeer {
         if let body = try document.element(for: "ok") {
           try found.add(body, id: id)
         } else if try document.element(for: "error")?.element(for: "error")?.string() != "not_found" {
-          failed.insert(id)
+          failed.insert(TextKey(id))
         }
       }
     }
     // A document that failed in the batch is requested alone.
-    for request in requested where failed.contains(request.id) {
+    for request in requested where failed.contains(TextKey(request.id)) {
       found.add(try await openRevisions(request))
     }
     return found.list
@@ -228,22 +228,23 @@ package final class CouchDBPeer: ReplicationPeer {
   /// Revisions, each once: several requested ones may have been replaced by the same leaf.
   private struct RevisionList {
     private(set) var list: [PeerRevision] = []
-    private var known: Set<[String]> = []
+    private var known: Set<[TextKey]> = []
     private let requests: CouchDBRequests
 
     init(_ requests: CouchDBRequests) { self.requests = requests }
 
     mutating func add(_ document: FleeceElement, id: String) throws {
       let revision = try CouchDBDocument.revision(of: document, requests)
-      guard revision.id == id else {
+      guard TextKey(revision.id) == TextKey(id) else {
         throw CouchDBRequests.notCouchDB("the server sent a document that was not requested")
       }
       add([revision])
     }
 
     mutating func add(_ revisions: [PeerRevision]) {
-      for revision in revisions where known.insert([revision.id, "\(revision.history[0])"]).inserted {
-        list.append(revision)
+      for revision in revisions {
+        let name = [TextKey(revision.id), TextKey("\(revision.history[0])")]
+        if known.insert(name).inserted { list.append(revision) }
       }
     }
   }
@@ -264,7 +265,7 @@ package final class CouchDBPeer: ReplicationPeer {
         continue
       }
       // A server refuses the whole batch for a design document without the right to write it.
-      guard revision.attachments.isEmpty, !revision.id.hasPrefix("_design/") else {
+      guard revision.attachments.isEmpty, !revision.id.utf8.starts(with: NameRules.designPrefix.utf8) else {
         single.append(index)
         continue
       }
@@ -324,11 +325,11 @@ package final class CouchDBPeer: ReplicationPeer {
       guard let item = try answer.root.element(at: index),
         let error = try item.element(for: "error")?.string()
       else { continue }
-      let id = try item.element(for: "id")?.string()
+      let id = try item.element(for: "id")?.string().map { TextKey($0) }
       let revision = try item.element(for: "rev")?.string()
       let reason = try item.element(for: "reason")?.string() ?? error
       let outcome = CouchDBPeer.outcome(error, reason)
-      for document in batch where document.revision.id == id {
+      for document in batch where TextKey(document.revision.id) == id {
         // Some servers do not name the revision.
         if revision == nil || revision == document.revision.history[0].description {
           refused.append((document.index, outcome))

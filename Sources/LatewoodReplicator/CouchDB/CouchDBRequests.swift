@@ -41,8 +41,10 @@ final class CouchDBRequests: Sendable {
 
   /// Returns the segments of a document's path. Those of design and local documents begin with two.
   static func path(ofDocument id: String) -> [String] {
-    for prefix in ["_design/", "_local/"] where id.hasPrefix(prefix) {
-      return [String(prefix.dropLast()), String(id.dropFirst(prefix.count))]
+    for prefix in ["_design/", "_local/"] where id.utf8.starts(with: prefix.utf8) {
+      return [
+        String(prefix.dropLast()), String(decoding: id.utf8.dropFirst(prefix.utf8.count), as: UTF8.self),
+      ]
     }
     return [id]
   }
