@@ -18,7 +18,7 @@ extension DatabaseError {
     case .keyEmpty, .keyTooLong:
       (
         .badDocumentID, "the id of a document is \(error.code == .keyEmpty ? "empty" : "too long")",
-        "Use an id of 1 to \(NameRules.longestID) bytes."
+        "Use an id of 1 to 8,000 bytes."
       )
     case .invalidRange where error.message == Transaction.readInPlace:
       (

@@ -189,7 +189,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case .tooOld: "Open it with an intermediate version of Latewood, which upgrades it."
     case .tooNew: "Open it with the version of Latewood that wrote it, or a newer one."
     case .badDocumentID:
-      "Use 1 to 240 bytes of UTF-8 without control characters, not starting with an underscore."
+      "Use 1 to 8,000 bytes of UTF-8 without control characters, not starting with an underscore."
     case .invalidJSON: "Correct the text at that position; a document is one JSON object."
     case .wrongKey: "Use the key that the database was encrypted with. Nothing was changed."
     case .keyNeeded: "Open it with its key: set `encryptionKey`."

@@ -21,8 +21,8 @@ import LatewoodHTTP
 /// ```
 ///
 /// It differs from CouchDB where a file has other properties: there are no users, shards and
-/// quorums; functions in design documents are stored and never run; ids have at most 240 bytes; and
-/// `_revs_limit` applies to all databases of the file.
+/// quorums; functions in design documents are stored and never run; ids have at most 8,000 bytes;
+/// and `_revs_limit` applies to all databases of the file.
 ///
 /// Thread safety: all calls from any thread. A call blocks its thread while it reads or commits.
 package final class DatabaseService: Sendable {

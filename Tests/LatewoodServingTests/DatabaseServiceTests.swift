@@ -120,7 +120,7 @@ import Testing
 
   @Test func `a document that is refused does not stop a replication`() throws {
     let test = try TestService()
-    let long = String(repeating: "x", count: 300)
+    let long = String(repeating: "x", count: 8001)
     let body =
       #"{"new_edits":false,"docs":[{"_id":"\#(long)","_rev":"1-a"},{"_id":"a","_rev":"1-a","#
       + #""_attachments":{"x":{"data":"eA==","encoding":"gzip"}}},{"_id":"c","_rev":"1-a"}]}"#

@@ -132,11 +132,11 @@ import Testing
   }
 
   @Test func `valid document ids are accepted, and others refused`() throws {
-    for id in ["a", "ü", "a b", "a/b", String(repeating: "x", count: 240), "-", "日本語", "a_", "~"] {
+    for id in ["a", "ü", "a b", "a/b", String(repeating: "x", count: 8000), "-", "日本語", "a_", "~"] {
       #expect(try MutableDocument(id: id).id == id)
     }
     for id in [
-      "", "_x", String(repeating: "x", count: 241), String(repeating: "é", count: 121), "a\n", "a\u{0}",
+      "", "_x", String(repeating: "x", count: 8001), String(repeating: "é", count: 4001), "a\n", "a\u{0}",
       "\u{7F}", "\u{85}",
     ] {
       let error = #expect(throws: DatabaseError.self, "\(id)") { try MutableDocument(id: id) }

@@ -47,6 +47,21 @@ import Testing
     #expect(!result.error.isEmpty && result.output.isEmpty)
   }
 
+  @Test func `a document with attachments from CouchDB can be put as it was printed`() throws {
+    let tool = try ToolRun()
+    let digest = BlobDigest(of: [1, 2, 3]).text
+    let body = #"{"_attachments":{"a.txt":{"@type":"blob","digest":"\#(digest)","length":3}},"n":1}"#
+    try #expect(tool("doc", "put", "@", "a", body).code == .success)
+    #expect(try tool("doc", "get", "@", "a").output == body + "\n")
+    for wrong in [
+      #"{"_attachments":1}"#, #"{"_attachments":[]}"#, #"{"_attachments":{"a":{"data":"YQ=="}}}"#,
+      #"{"_attachments":{"a":{"@type":"blob","digest":"sha256-x"}}}"#,
+    ] {
+      let refused = try tool("doc", "put", "@", "a", wrong, "--force")
+      #expect(refused.code == .badInput && refused.error.contains("_attachments is reserved"), "\(wrong)")
+    }
+  }
+
   @Test func `find prints the documents that match, sorted, limited and counted`() throws {
     let tool = try ToolRun()
     for (id, body) in [

@@ -262,9 +262,9 @@ import Testing
 
   @Test func `ids and documents that cannot be saved are refused before anything is saved`() throws {
     let good = (0..<2500).map { #"{"id":"d\#($0)","n":\#($0)}"# }.joined(separator: "\n") + "\n"
-    let long = String(repeating: "x", count: 241)
+    let long = String(repeating: "x", count: 8001)
     for (line, words) in [
-      (#"{"id":"_AYM"}"#, "underscore"), (#"{"id":"\#(long)"}"#, "241 bytes"), (#"{"id":"a\u0001"}"#, "U+1"),
+      (#"{"id":"_AYM"}"#, "underscore"), (#"{"id":"\#(long)"}"#, "8001 bytes"), (#"{"id":"a\u0001"}"#, "U+1"),
       (#"{"id":"x","_rev":"1-a"}"#, "_rev"), (#"{"id":"d7"}"#, "d7"),
     ] {
       let (tool, result) = try imported(good + line + "\n", "--documents", "--id", "id", "--unique")

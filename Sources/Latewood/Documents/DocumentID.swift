@@ -7,9 +7,9 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// The rules of document ids: 1 to 240 bytes of UTF-8, no control characters, no underscore at the
-/// start. Ids of design documents begin with `_design/`; they are stored and replicated, but never
-/// run.
+/// The rules of document ids: 1 to 8,000 bytes of UTF-8, no control characters, no underscore at
+/// the start. Ids of design documents begin with `_design/`; they are stored and replicated, but
+/// never run.
 ///
 /// Ids are compared as bytes: the composed and the decomposed form of the same letter are two
 /// different ids, although Swift treats the strings as equal.
@@ -60,7 +60,7 @@ package enum ReservedKeys {
 /// the one reserved member that a document may have, so that the document can be edited and goes
 /// back with its attachments.
 enum AttachmentsMember {
-  static let name = "_attachments"
+  static let name = NameRules.attachmentsMember
   static let key = FleeceName(name)
 
   /// Throws `corruptRevisionData` unless a value is a dictionary of descriptions of blobs.

@@ -58,7 +58,7 @@ public struct MutableDocument: DocumentContent {
   /// Creates a document.
   ///
   /// - Parameters:
-  ///   - id: 1 to 240 bytes of UTF-8, no control characters, no underscore at the start except in
+  ///   - id: 1 to 8,000 bytes of UTF-8, no control characters, no underscore at the start except in
   ///     `_design/` and a name. Default: a random id.
   ///   - content: the members.
   /// - Throws: ``DatabaseError`` `badDocumentID`.

@@ -26,8 +26,8 @@ import LatewoodDocuments
 ///
 /// The `id` of a value is the id of its document: the text of a `String` or any other
 /// `LosslessStringConvertible` type, the `uuidString` of a `UUID`, or the raw value of a type whose
-/// raw value is a `String`. The rules of document ids apply to it: 1 to 240 bytes, no underscore at
-/// the start, no control characters.
+/// raw value is a `String`. The rules of document ids apply to it: 1 to 8,000 bytes, no underscore
+/// at the start, no control characters.
 ///
 /// A save writes the whole value: members of the document that the type does not have are lost,
 /// except attachments from CouchDB, which a save of a ``Stored`` value keeps. Use ``documents``,

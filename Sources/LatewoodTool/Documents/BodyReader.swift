@@ -80,9 +80,24 @@ final class BodyReader {
           + "`latewood put`.")
     }
     for name in marked where NameRules.reservedMembers.contains(name) {
+      if name == NameRules.attachmentsMember, try areAttachments(root.element(for: name)) { continue }
       throw Failure.badInput(
         "this cannot be a document: the member \(name) is reserved", advice: "Give it another name.")
     }
+  }
+
+  /// Whether a value describes blobs by their names, as a pull stores the attachments of CouchDB.
+  /// `latewood doc get` prints such members, so they can be put again.
+  private static func areAttachments(_ value: FleeceElement?) throws -> Bool {
+    do throws(FleeceError) {
+      guard let members = try value?.members() else { return false }
+      for (_, facts) in members {
+        guard try facts.element(for: "@type")?.string() == "blob",
+          let digest = try facts.element(for: "digest")?.string(), BlobDigest(text: digest) != nil
+        else { return false }
+      }
+      return true
+    } catch { throw refused(error) }
   }
 
   private static func refused(_ error: FleeceError) -> Failure {

@@ -87,7 +87,7 @@ struct DocumentImport: ImportTarget {
     guard let objection = NameRules.objection(toID: String(decoding: id, as: UTF8.self)) else { return }
     throw Failure.badInput(
       "the document id \(Arguments.quoted(id)) \(objection)",
-      advice: "Ids have 1 to \(NameRules.longestID) bytes and no underscore at the start: choose another "
+      advice: "Ids have 1 to 8,000 bytes and no underscore at the start: choose another "
         + "member, or several such as title+year, with --id.")
   }
 
