@@ -235,7 +235,7 @@ DOCUMENTS = [
     (r"top 10, with bodies", QUERIES),
     (r"scan without an index", "Scans of documents"),
     (r"100 updates with 3 indexes", "Edits"),
-    (r"an update of \d+ rows", None),
+    (r"an update of \d+ rows", "Live queries"),
     (r"index of words, for each text", WORDS),
     (r"words of a text, bytes on the disk", WORDS),
     (r"the ten best of a frequent word", WORDS),
