@@ -3,8 +3,8 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-func layer(_ name: String, on dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func layer(_ name: String, on dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+  .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
 }
 
 let package = Package(
@@ -78,7 +78,9 @@ let package = Package(
       on: [
         "LatewoodReplicator", "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP", "LatewoodFleece",
         "LatewoodStore", "LatewoodCrypto", "LatewoodConcurrency",
-      ]),
+      ],
+      // Sources of the page for browsers, from which a script writes `ConsoleSources.swift`.
+      exclude: ["Console/Page"]),
     // For tests of programs that use Latewood: the simulated disk of its own tests.
     layer(
       "LatewoodTesting",
@@ -259,7 +261,7 @@ let package = Package(
       name: "LatewoodServingTests",
       dependencies: [
         "LatewoodServing", "LatewoodReplicator", "LatewoodDocuments", "LatewoodHTTP", "LatewoodFleece",
-        "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodSimulation",
+        "LatewoodStore", "LatewoodCrypto", "LatewoodDevice", "LatewoodConcurrency", "LatewoodSimulation",
         "LatewoodHTTPScripts",
       ],
       exclude: ["http-api-exceptions.txt"], swiftSettings: settings),

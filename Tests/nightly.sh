@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A long night of simulated crashes, kills, power cuts, fuzzing, and overwriting a gigabyte within
-# the bounds on space, in rounds, until each has reached its target or the time is up. What was done
-# is kept in a folder, line by line, so that another night can go on from there.
+# A long night of simulated crashes, kills, power cuts, fuzzing, overwriting a gigabyte within the
+# bounds on space, and using the server's page in a browser, in rounds, until each has reached its
+# target or the time is up. What was done is kept in a folder, line by line, so that another night
+# can go on from there.
 # usage: Tests/nightly.sh [HOURS, 8 if not given; 0.1 is six minutes] [FOLDER, .build-nightly if not
 #   given]
 set -euo pipefail
@@ -21,6 +22,7 @@ crash-points 50000000 2200000 Tests/crash-points.sh 2200000
 kills 50000 500 .build/release/KillRun 500
 power-cuts 5000 20 .build/release/KillRun cuts 20
 executions 500000000 5000000 Fuzz/replay.sh 5000000
+page 20 1 Tests/console/browser.py .build/release/latewood
 LIST
 }
 

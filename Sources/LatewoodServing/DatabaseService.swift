@@ -11,6 +11,7 @@ import LatewoodHTTP
 /// ```
 /// DatabaseService            finds the endpoint of a path
 ///   ServerEndpoints          /, /_up, /_uuids, /_all_dbs
+///   ConsoleEndpoints         /_utils/: the page for browsers
 ///   DatabaseEndpoints        /{db}, its limits, _ensure_full_commit
 ///   DocumentEndpoints        /{db}/{id}: read, edit, delete, copy; open_revs
 ///   BulkEndpoints            _bulk_docs, _bulk_get, _revs_diff
@@ -83,6 +84,7 @@ package final class DatabaseService: Sendable {
 
   private func answer(_ call: APICall) throws -> APIResponse {
     guard let first = call.path.first else { return try ServerEndpoints(self).root(call) }
+    if first == ConsoleEndpoints.name { return try ConsoleEndpoints(self).answer(call) }
     if first.utf8.first == UInt8(ascii: "_"), first != CollectionHandle.defaultName,
       let response = try ServerEndpoints(self).answer(first, call)
     {

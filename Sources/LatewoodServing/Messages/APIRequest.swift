@@ -22,6 +22,8 @@ struct APICall {
   let method: String
   /// The segments of the path, without those that an additional slash makes empty.
   let path: [String]
+  /// Whether the path ends with a slash, to which a browser adds the relative links of a page.
+  let endsWithSlash: Bool
   let query: APIQuery
   let fields: HTTPFields
   let body: [UInt8]
@@ -36,6 +38,7 @@ struct APICall {
     let other = request.method == "POST" ? request.fields["X-HTTP-Method-Override"] : nil
     method = other == "HEAD" ? "GET" : other ?? request.method
     path = target.segments.filter { !$0.isEmpty }
+    endsWithSlash = target.segments.last?.isEmpty == true
     query = APIQuery(target.query)
     fields = request.fields
     body = request.body

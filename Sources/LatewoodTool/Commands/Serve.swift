@@ -19,7 +19,7 @@ extension CommandDescription {
         + "It runs until it is interrupted. By the time a request has been answered, its changes are in the file.",
       "There are no users and passwords yet: every program on this machine, whichever user runs it, can read and "
         + "change everything. Other machines cannot connect. Requests from web pages of other origins are refused, "
-        + "because CORS is not supported yet. _explain, views, the page /_utils and compressed bodies are not supported "
+        + "because CORS is not supported yet. _explain, views and compressed bodies are not supported "
         + "yet either. A request body can have up to 64 MiB. Functions in design documents are stored, but never run.",
       "Only one process at a time can have a file open for writing, so close the app first.",
     ],
@@ -29,7 +29,7 @@ extension CommandDescription {
         explanation: "At http://127.0.0.1:5984/, until you press Ctrl-C."),
       ExampleDescription(
         line: "curl -X PUT http://127.0.0.1:5984/people/ann -d '{\"age\":36}'",
-        explanation: "Save a document, from another terminal."),
+        explanation: "Save a document, from another terminal. The page /_utils/ shows it in a browser."),
     ]
   ) { arguments, console in
     try ServeRun(arguments, console).run()
