@@ -110,7 +110,19 @@ for file in Tests/golden-encrypted/*.latewood; do
   [ "$code" = 4 ] || fail "$file: the reader exits with $code without a key"
   encrypted=$((encrypted + 1))
 done
-[ "$encrypted" = 4 ] || fail "$encrypted encrypted files in place of 4"
+[ "$encrypted" = 5 ] || fail "$encrypted encrypted files in place of 5"
+
+# The anchors of a file: those that the reader finds, and the newest of them by the tool.
+anchored=Tests/golden-encrypted/anchors-raw.latewood
+"${reader[@]}" --raw-key "$raw" --summary "$anchored" \
+  | python3 -c 'import json, sys; print("\n".join(json.load(sys.stdin)["anchors"]))' > "$work/anchors"
+[ "$(wc -l < "$work/anchors")" = 2 ] || fail "the reader does not find two anchors"
+printf '%s\n' "$raw" > "$work/key"
+while IFS= read -r anchor; do
+  run "$tool" info --json "$anchored" --key-file "$work/key" --expect "$anchor"
+  { [ "$code" = 0 ] && grep -q "\"anchor\": \?\"$(tail -1 "$work/anchors")\"" "$work/out"; } \
+    || fail "$anchored: the tool does not find the anchor $anchor: $(cat "$work/err")"
+done < "$work/anchors"
 
 # The annotation of section 12 is made by the reader's code.
 python3 -B Tests/format/annotate.py Tests/golden/annotated.latewood > "$work/annotated"

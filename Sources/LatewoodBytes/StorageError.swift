@@ -8,7 +8,7 @@
     case alreadyExists, lockedByOtherProcess, lockedByThisProcess, outOfSpace, inputOutput, poisoned, closed
     case keyTooLong, keyEmpty, valueTooLarge, fileTooLarge, snapshotClosed, transactionFinished, readOnly
     case noSuchKeyspace, invalidName, invalidRange, outOfMemory, unsupported, cancelled, fileMoved, hardLinked
-    case keyNeeded, wrongKey, notEncrypted
+    case keyNeeded, wrongKey, notEncrypted, rolledBack
   }
 
   package var kind: Kind

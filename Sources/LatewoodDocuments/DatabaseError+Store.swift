@@ -31,6 +31,7 @@ extension DatabaseError {
     case .wrongKey: (.wrongKey, nil, nil)
     case .keyNeeded: (.keyNeeded, nil, nil)
     case .notEncrypted: (.notEncrypted, nil, nil)
+    case .rolledBack: (.rolledBack, nil, nil)
     case .notFound: (.notFound, nil, nil)
     case .alreadyExists: (.conflict, nil, nil)
     case .lockedByOtherProcess, .lockedByThisProcess: (.busy, nil, nil)

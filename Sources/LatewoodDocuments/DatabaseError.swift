@@ -76,6 +76,9 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case keyNeeded = 20002
     /// A key was given for a database that is not encrypted.
     case notEncrypted = 20003
+    /// The database does not descend from the state that was expected: the file is an older copy,
+    /// or was continued from an older copy, or is another file.
+    case rolledBack = 20004
   }
 
   /// The contents, which never change, so that an error is as small as a reference.
@@ -195,6 +198,8 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case .keyNeeded: "Open it with its key: set `encryptionKey`."
     case .notEncrypted:
       "Open it without a key; `changeEncryptionKey(to:)` encrypts it. Nothing was changed."
+    case .rolledBack:
+      "Find out who replaced the file. To accept its state, open it without `expectedAnchor`. Nothing was changed."
     case .notUnique: "Give one of the two documents other values, or create the index without `unique`."
     }
   }

@@ -105,7 +105,9 @@ struct Failure: Error, Equatable {
       case .wrongFormat: (.badInput, "Use the commands for entries, or another file for documents.")
       case .corruptRevisionData, .corruptData: (.damaged, "`latewood verify` lists all other damage.")
       case .notFound: (.no, "")
-      case .tooOld, .tooNew, .notOpen, .notWritable, .keyNeeded, .wrongKey, .notEncrypted: (.cannotOpen, "")
+      case .tooOld, .tooNew, .notOpen, .notWritable, .keyNeeded, .wrongKey, .notEncrypted,
+        .rolledBack:
+        (.cannotOpen, "")
       case .conflict where error.hasOwnAdvice: (.no, own)
       case .conflict: (.no, "Read the document again, and name the revision to replace.")
       case .notUnique: (.no, "Change one of the documents, or drop the index.")
@@ -139,7 +141,7 @@ struct Failure: Error, Equatable {
     case "notADatabase", "tooNew", "emptyFile", "isDirectory", "notFound", "permissionDenied",
       "readOnlyMedia",
       "alreadyExists", "lockedByOtherProcess", "lockedByThisProcess", "unsupported", "hardLinked",
-      "keyNeeded", "wrongKey", "notEncrypted":
+      "keyNeeded", "wrongKey", "notEncrypted", "rolledBack":
       .cannotOpen
     case "keyTooLong", "keyEmpty", "valueTooLarge", "invalidName", "invalidRange": .badInput
     case "noSuchKeyspace": .no
@@ -160,6 +162,8 @@ struct Failure: Error, Equatable {
     case .damaged: whatToDoAboutDamage
     case .keyNeeded: whatToDoWithoutKey
     case .wrongKey: "Nothing was changed."
+    case .rolledBack: "Find out who replaced the file. Without --expect, its state is accepted."
+    case .notEncrypted where error.hasOwnAdvice: error.advice
     case .notEncrypted: "Leave the key out; `latewood encrypt` encrypts a database."
     case .hardLinked: "Remove the other name of the file, or write a new file with `latewood copy`."
     default: error.advice

@@ -26,6 +26,17 @@ import Testing
       store = try GoldenFile.checkpointedStore(options)
     }
 
+    /// Returns this file under another name, after two anchors and a commit.
+    func anchored(_ name: String) throws -> EncryptedFile {
+      var file = self
+      file.name = name
+      _ = try store.store.anchor()
+      try store.commit(.put("sizes", "anchored", "once"))
+      _ = try store.store.anchor()
+      try store.commit(.put("sizes", "anchored", "twice"))
+      return file
+    }
+
     static func all() throws -> [EncryptedFile] {
       func password(
         _ derivation: LatewoodFile.PasswordDerivation
@@ -38,6 +49,7 @@ import Testing
           "aes256-argon2id", password(.argon2id(memory: 65536, passes: 1)), .aes256),
         try EncryptedFile("chacha20-raw", raw, .chaCha20),
         try EncryptedFile("chacha20-pbkdf2", password(.pbkdf2(rounds: 1000)), .chaCha20),
+        try EncryptedFile("", raw, .chaCha20).anchored("anchors-raw"),
       ]
     }
   }

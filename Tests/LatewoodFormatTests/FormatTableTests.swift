@@ -29,8 +29,8 @@ import Testing
   @Test func `every table of FORMAT.md is compared here`() {
     #expect(
       document.tables.keys.sorted() == [
-        "checkpoint", "child", "derivations", "frame", "header", "kinds", "limits", "node", "operations",
-        "slot", "suites", "trailer", "units", "wrap",
+        "anchor", "checkpoint", "child", "derivations", "frame", "header", "kinds", "limits", "node",
+        "operations", "slot", "suites", "trailer", "units", "wrap",
       ])
   }
 
@@ -124,6 +124,13 @@ import Testing
         ("branch", At.branch, 8),
       ])
     #expect(At.branch + 8 == CheckpointRecord.length)
+  }
+
+  @Test func `an anchor matches its table`() {
+    typealias At = LatewoodFile.StateAnchor.Offset
+    expect("anchor", [("transaction", At.transaction, 8), ("id", At.id, 16)])
+    #expect(At.id + 16 == LatewoodFile.StateAnchor.length)
+    #expect(LatewoodFile.StateAnchor.limit == 32)
   }
 
   @Test func `a node matches its table`() {

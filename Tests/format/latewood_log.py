@@ -14,6 +14,8 @@ FRAMES_START = 16384
 SLOT_LENGTH = 64
 FRAME_HEADER_LENGTH = 56
 CHECKPOINT_LENGTH = 88
+ANCHOR_LENGTH = 24
+MAX_ANCHORS = 32
 COMMIT, NODES, CHECKPOINT, SEAL = 1, 2, 3, 4
 PUT, PUT_EXTENT, DELETE, DELETE_RANGE = 1, 2, 3, 4
 CONTINUES = 1  # in a commit frame
@@ -187,9 +189,22 @@ def obeys(frame):
         return False
     if header.kind == COMMIT and header.transaction == 0 or header.payload_length < frame.trailer:
         return False
-    if header.kind == CHECKPOINT and header.payload_length != CHECKPOINT_LENGTH + frame.trailer:
+    if header.kind == CHECKPOINT and not allows_checkpoint(header.payload_length, frame.trailer):
         return False
     return not (header.kind == SEAL and header.payload_length != frame.trailer)
+
+
+def allows_checkpoint(payload_length, trailer):
+    """Sections 5 and 14: whether a checkpoint can be so long. Only encrypted ones have anchors."""
+    anchors = payload_length - CHECKPOINT_LENGTH - trailer
+    return anchors == 0 or trailer > 0 and anchors in range(0, MAX_ANCHORS * ANCHOR_LENGTH + 1, ANCHOR_LENGTH)
+
+
+def read_anchors(data, units, slot):
+    """Section 14: the anchors in the checkpoint of an accepted slot: a transaction, and the halves of the id."""
+    frame = read_frame(data, units, slot.checkpoint)
+    places = range(frame.payload + CHECKPOINT_LENGTH, frame.content_end, ANCHOR_LENGTH)
+    return [struct.unpack_from("<QQQ", data, at) for at in places]
 
 
 def read_checkpoint(data, units, slot):

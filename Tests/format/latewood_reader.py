@@ -20,7 +20,7 @@ import os
 import sys
 
 from latewood_log import (
-    DELETE, DELETE_RANGE, FRAMES_START, Damaged, Log, Rejected, file_units, operations, read_slots)
+    DELETE, DELETE_RANGE, FRAMES_START, Damaged, Log, Rejected, file_units, operations, read_anchors, read_slots)
 from latewood_tree import read_tree
 
 MAX_NUMBER = 4294967294
@@ -117,6 +117,12 @@ class Database:
         after = range(self.log.end, len(self.data), step)
         return len(self.data) - self.log.end if any(any(self.data[at:at + step]) for at in after) else 0
 
+    def anchors(self):
+        """Section 14: the anchors of an encrypted file in the form in which the tool prints them."""
+        if not self.checkpoint or not self.units.trailer:
+            return []
+        return [f"{number}-{first:016x}{last:016x}" for number, first, last in read_anchors(self.data, self.units, self.slot)]
+
     def summary(self):
         """What --summary prints."""
         return {
@@ -127,6 +133,7 @@ class Database:
             "log_end": self.log.end,
             "torn_tail_bytes": self.torn_tail(),
             "stray_entries": self.stray(),
+            "anchors": self.anchors(),
         }
 
 

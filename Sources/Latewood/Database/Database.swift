@@ -94,6 +94,12 @@ public final class Database: Sendable {
     /// `Database.changeEncryptionKey`. An encrypted file states its
     /// own. Default: `.aes256`. `.chaCha20` is about twice as fast.
     public var cipherSuite: CipherSuite = Store.Options().cipherSuite
+    /// A state from which the state of an encrypted database must descend: an anchor that
+    /// `Database.anchor` returned earlier. Opening throws `rolledBack` if it does not, because the
+    /// file is an older copy or was continued from one; `notFound` if there is no file; and
+    /// `notEncrypted` if the database is not encrypted. Default: nil, any state. See
+    /// <doc:EncryptingADatabase>.
+    public var expectedAnchor: StateAnchor?
 
     /// Creates the default settings.
     public init() {}
@@ -414,6 +420,7 @@ extension Database.Configuration {
     options.store.onEvent = onEvent
     options.store.encryptionKey = encryptionKey
     options.store.cipherSuite = cipherSuite
+    options.store.expectedAnchor = expectedAnchor
     options.depth = max(1, revisionDepth)
     options.format = documentFormat
     return options

@@ -30,6 +30,10 @@ public typealias PasswordDerivation = LatewoodStore.PasswordDerivation
 /// The ciphers of an encrypted database: see ``Database/Configuration/cipherSuite``.
 public typealias CipherSuite = LatewoodStore.CipherSuite
 
+/// A state of an encrypted database, by which a later open recognizes an older copy: see
+/// `Database.anchor`.
+public typealias StateAnchor = LatewoodStore.StateAnchor
+
 /// The progress of a compaction.
 public typealias CompactionProgress = LatewoodStore.CompactionProgress
 

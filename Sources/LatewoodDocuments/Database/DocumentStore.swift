@@ -83,7 +83,7 @@ package final class DocumentStore: Sendable {
     if mode == .readOnly {
       if let core = try OpenStores.shared.shareExisting(name) {
         let store = DocumentStore(core, isReadOnly: true, options)
-        try store.check(options.store.encryptionKey)
+        try store.check(options)
         return store
       }
       return try open(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: nil)
@@ -96,7 +96,7 @@ package final class DocumentStore: Sendable {
     }
     let store = DocumentStore(core, isReadOnly: false, options)
     guard isNew else {
-      try store.check(options.store.encryptionKey)
+      try store.check(options)
       if mode == .createNew {
         throw DatabaseError(.conflict, "there is a database already, and it is open")
       }
@@ -119,6 +119,7 @@ package final class DocumentStore: Sendable {
   ) throws(DatabaseError) -> DocumentStore {
     var options = options
     options.store.encryptionKey = nil
+    options.store.expectedAnchor = nil
     return try open(
       at: "memory", on: MemoryVolume(), mode: .createNew, options: options, sharedPath: nil)
   }
@@ -152,6 +153,7 @@ package final class DocumentStore: Sendable {
     var kept = options
     // The open file has its own key; the caller's is not needed again.
     kept.store.encryptionKey = nil
+    kept.store.expectedAnchor = nil
     let core = try DocumentCore(store, options: kept, sharedPath: sharedPath)
     core.prepareCompactions()
     return core
@@ -209,11 +211,21 @@ package final class DocumentStore: Sendable {
 
   // MARK: Encryption
 
-  /// Checks that a caller's key opens the file, which is already open.
-  private func check(_ key: EncryptionKey?) throws(DatabaseError) {
+  /// Checks that a caller's key and anchor fit the file, which is already open.
+  private func check(_ options: DocumentOptions) throws(DatabaseError) {
+    let key = options.store.encryptionKey
     // The key that all databases of a test have.
-    if key == Store.Options().encryptionKey, !core.store.isEncrypted { return }
-    try DatabaseError.typed { try core.store.check(key) }
+    let isUsual = key == Store.Options().encryptionKey && !core.store.isEncrypted
+    try DatabaseError.typed {
+      if !isUsual { try core.store.check(key) }
+      try core.store.check(options.store.expectedAnchor)
+    }
+  }
+
+  /// Returns an anchor of the newest state: see `Store.anchor`.
+  package func anchor() throws(DatabaseError) -> StateAnchor {
+    let core = try openedForWriting()
+    return try DatabaseError.typed { try core.store.anchor() }
   }
 
   package var isEncrypted: Bool { core.store.isEncrypted }

@@ -12,6 +12,8 @@ extension DatabaseFile {
     var fileLock: (any FileLock)?
     /// The encrypted key of an encrypted file; nil for any other.
     var wrap: KeyWrap?
+    /// The state from which that of the file must descend.
+    var expected: StateAnchor?
   }
 
   /// Opens the database at `path`; `recover` must be called before anything else.
@@ -23,18 +25,19 @@ extension DatabaseFile {
   /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`,
   /// `cancelled` if the wait for the lock was cancelled, and errors of the device.
   /// An encrypted file throws `keyNeeded` without a key, and `wrongKey`; any other throws
-  /// `notEncrypted` with one.
+  /// `notEncrypted` with one, or with an anchor.
   ///
   /// - Parameters:
   ///   - key: the key of an encrypted file; nil for any other.
+  ///   - expected: an anchor, which `recover` then looks for: see `checkDescent`.
   ///   - wait: how long to wait if another open has the writer lock.
   package static func open(
     on volume: any Volume, path: String, readOnly: Bool, environment: Environment,
-    key: EncryptionKey? = nil, waiting wait: LockWait = .none
+    key: EncryptionKey? = nil, expecting expected: StateAnchor? = nil, waiting wait: LockWait = .none
   ) throws(StorageError) -> DatabaseFile {
     while true {
       do throws(StorageError) {
-        return try openOnce(on: volume, path: path, readOnly: readOnly, environment, key, wait)
+        return try openOnce(on: volume, path: path, readOnly: readOnly, environment, key, expected, wait)
       } catch {
         // The lock file was free, but the file itself is still locked, or was just replaced: its
         // writer is closing it. No call waits for that.
@@ -45,7 +48,7 @@ extension DatabaseFile {
 
   private static func openOnce(
     on volume: any Volume, path: String, readOnly: Bool, _ environment: Environment,
-    _ key: EncryptionKey?, _ wait: LockWait
+    _ key: EncryptionKey?, _ expected: StateAnchor?, _ wait: LockWait
   ) throws(StorageError) -> DatabaseFile {
     let path = try volume.resolved(path)
     // Checked before locking, which would leave a lock file for a database that does not exist.
@@ -65,11 +68,13 @@ extension DatabaseFile {
           removeLeftovers(of: path, on: volume)
         }
         let file = try unlocked(device, try readHeader(device, path), key, environment)
+        if expected != nil, file.cipher == nil { throw StateAnchor.needsEncryption }
         let mapping = try MappedFile(
           file.device, covering: try device.size(), ahead: readOnly ? 0 : LogMapping.ahead,
           cipher: file.cipher)
         let opened = Opened(
-          device: file.device, header: file.header, mapping: mapping, fileLock: lock, wrap: file.wrap)
+          device: file.device, header: file.header, mapping: mapping, fileLock: lock, wrap: file.wrap,
+          expected: expected)
         return DatabaseFile(opened, on: volume, path: path, environment: environment)
       } catch {
         device.close()

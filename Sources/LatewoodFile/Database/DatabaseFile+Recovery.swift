@@ -32,8 +32,8 @@ extension DatabaseFile {
   /// appends after the end of the log or, if there was a torn tail, past the end of the file; in
   /// the latter case `needsCheckpoint` is set.
   ///
-  /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset, and errors of the
-  /// device.
+  /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset; `rolledBack` if
+  /// the state does not descend from the expected one; and errors of the device.
   ///
   /// - Parameter begin: called before the first operation, with the view that contains the records.
   package func recover(
@@ -44,6 +44,7 @@ extension DatabaseFile {
     // The end of the log is read twice: to find the end, and to decide where to append.
     var disk = DiskComparison(of: device, codec: header.codec)
     let found = try findNewest(&disk)
+    try checkDescent(of: found)
     let size = found.size
     progress.setReadable(through: size)
     let choice = found.choice
@@ -58,6 +59,7 @@ extension DatabaseFile {
     tail = LogTail(of: found.reader, replay: replay, checkpoint: choice.slot.checkpointOffset)
     slots.begin(after: choice.slot)
     writer.branch = choice.checkpoint?.record.branch ?? 0
+    writer.anchors = AnchorList(of: choice.checkpoint?.record)
     // A backup that is opened for writing becomes a separate database, with its own branch.
     if !isReadOnly, found.reader.hasEnded { writer.branch = environment.random() | 1 }
 
@@ -79,6 +81,20 @@ extension DatabaseFile {
       report.needsCheckpoint = needsCheckpoint
     }
     return report
+  }
+
+  /// Throws `rolledBack` if the state does not descend from the one that the caller expects.
+  ///
+  /// A checkpoint has the anchors of the states before it, and is authenticated, as is all of the
+  /// log after it. So a file with the anchor was written by a program that continued that state.
+  /// From then on, a reader that follows the file expects the newest anchor in it.
+  private func checkDescent(of found: Found) throws(StorageError) {
+    guard let expected else { return }
+    let anchors = found.choice.checkpoint?.record.anchors ?? []
+    guard anchors.contains(expected) else {
+      throw expected.refusal(newest: max(found.choice.newestTransaction, found.reader.lastTransaction))
+    }
+    self.expected = anchors.last
   }
 
   /// A log that was walked without finding damage.

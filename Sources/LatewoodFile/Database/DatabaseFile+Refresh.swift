@@ -56,10 +56,11 @@ extension DatabaseFile {
   /// Opens, read-only, the file that is now at this file's path. Call `recover` on it first.
   ///
   /// Throws `keyNeeded`, `wrongKey` or `notEncrypted` if another process has encrypted or decrypted
-  /// it since, or has given it a new key.
+  /// it since, or has given it a new key. Its state must descend from the expected one, too.
   package func reopened() throws(StorageError) -> DatabaseFile {
     try DatabaseFile.open(
-      on: volume, path: path, readOnly: true, environment: environment, key: fileKey)
+      on: volume, path: path, readOnly: true, environment: environment, key: fileKey,
+      expecting: expected)
   }
 
   private func isStillInPlace() throws(StorageError) -> Bool {

@@ -51,6 +51,8 @@ package final class DatabaseFile: @unchecked Sendable {
   /// Appends to the log.
   package let writer: LogWriter
   let slots: RootSlots
+  /// *Writer.* The state from which that of the file must descend; nil if any is accepted.
+  var expected: StateAnchor?
   /// *Reader.* The end of the log as `recover` or `refresh` found it.
   var tail = LogTail()
 
@@ -63,6 +65,7 @@ package final class DatabaseFile: @unchecked Sendable {
     mapping = opened.mapping
     lifetime = FileLifetime(of: opened)
     slots = RootSlots(of: opened.device, codec: opened.header.codec, wrap: opened.wrap)
+    expected = opened.expected
     isReadOnly = opened.fileLock == nil
     frames = FrameWriter(
       opened.device, opened.fileLock, trailerLength: opened.header.codec.trailerLength)

@@ -20,6 +20,7 @@ package struct CheckpointRecord: Sendable, Equatable {
     package static let previousCheckpoint = 72
     package static let branch = 80
   }
+  /// The length without anchors.
   package static let length = 88
 
   /// The root of the tree; nil if the tree is empty.
@@ -36,6 +37,8 @@ package struct CheckpointRecord: Sendable, Equatable {
   /// A random number drawn when a backup is first opened for writing; 0 before that. Two files with
   /// the same id share a log only as long as their branches are equal.
   package var branch: UInt64 = 0
+  /// The anchors that an encrypted file has given, oldest first; none in any other file.
+  package var anchors: [StateAnchor] = []
 
   package init(
     root: Subtree?, replay: ReplayPosition, transaction: UInt64, time: UInt64, previousCheckpoint: UInt64,
@@ -49,7 +52,18 @@ package struct CheckpointRecord: Sendable, Equatable {
     self.previousCheckpoint = previousCheckpoint
   }
 
-  /// Writes the 88 bytes of the payload.
+  /// The length of the payload, without the trailer of an encrypted frame.
+  package var encodedLength: Int { CheckpointRecord.length + anchors.count * StateAnchor.length }
+
+  /// Returns whether a checkpoint can have a payload of this length, without its trailer.
+  static func allows(length: UInt64, isEncrypted: Bool) -> Bool {
+    let least = UInt64(CheckpointRecord.length)
+    guard isEncrypted, length > least else { return length == least }
+    let more = length - least
+    return more % UInt64(StateAnchor.length) == 0 && more <= UInt64(StateAnchor.limit * StateAnchor.length)
+  }
+
+  /// Writes the payload, which has `encodedLength` bytes.
   package func encode(into target: UnsafeMutableRawPointer) {
     target.initializeMemory(as: UInt8.self, repeating: 0, count: CheckpointRecord.length)
     if let root {
@@ -67,15 +81,19 @@ package struct CheckpointRecord: Sendable, Equatable {
     target.set(time, at: Offset.time)
     target.set(previousCheckpoint, at: Offset.previousCheckpoint)
     target.set(branch, at: Offset.branch)
+    for (index, anchor) in anchors.enumerated() {
+      anchor.encode(into: target + (CheckpointRecord.length + index * StateAnchor.length))
+    }
   }
 
-  /// Reads the 88 bytes at `source`, the payload of the frame at `frame` in a file of `fileSize`
-  /// bytes.
+  /// Reads the payload at `source`, of the frame at `frame` in a file of `fileSize` bytes.
   ///
   /// Throws `damaged` if the root does not lie within the file, the replay offset is impossible, or
   /// reserved bytes are not zero.
+  ///
+  /// - Parameter length: the length of the payload without its trailer, as `allows` accepts it.
   package static func decode(
-    from source: UnsafeRawPointer, frame: UInt64, fileSize: UInt64
+    from source: UnsafeRawPointer, length: Int = CheckpointRecord.length, frame: UInt64, fileSize: UInt64
   ) throws(StorageError) -> CheckpointRecord {
     var record = CheckpointRecord(
       root: try root(from: source, frame: frame),
@@ -85,6 +103,9 @@ package struct CheckpointRecord: Sendable, Equatable {
       previousCheckpoint: source.u64(Offset.previousCheckpoint),
       isCompaction: source.u8(Offset.flags) == 1)
     record.branch = source.u64(Offset.branch)
+    for start in stride(from: CheckpointRecord.length, to: length, by: StateAnchor.length) {
+      record.anchors.append(StateAnchor(at: source + start))
+    }
     // The level, the flags and the reserved bytes after them are one 64-bit word.
     guard source.u64(Offset.rootLevel) &>> 8 <= 1 else {
       throw StorageError.damaged(at: frame, "a checkpoint has reserved bytes that are not zero")

@@ -159,11 +159,13 @@ extension FileBytes {
   package func checkpoint(in frame: FrameHeader) throws(StorageError) -> FoundCheckpoint? {
     guard frame.kind == .checkpoint else { return nil }
     let start = frame.ownOffset + UInt64(FrameHeader.length)
-    let found = try withBytes(at: start, count: CheckpointRecord.length) { payload -> FoundCheckpoint? in
+    let length = Int(truncatingIfNeeded: frame.payloadLength) - frame.trailerLength
+    let found = try withBytes(at: start, count: length) { payload -> FoundCheckpoint? in
       do throws(StorageError) {
         return FoundCheckpoint(
           frame: frame,
-          record: try CheckpointRecord.decode(from: payload, frame: frame.ownOffset, fileSize: size))
+          record: try CheckpointRecord.decode(
+            from: payload, length: length, frame: frame.ownOffset, fileSize: size))
       } catch {
         return nil
       }

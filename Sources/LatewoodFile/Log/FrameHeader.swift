@@ -149,7 +149,9 @@ package struct FrameHeader: Sendable, Equatable {
     switch kind {
     case .commit: return transaction > 0 && payloadLength >= trailer
     case .nodes: return payloadLength >= trailer
-    case .checkpoint: return payloadLength == UInt64(CheckpointRecord.length) + trailer
+    case .checkpoint:
+      return payloadLength >= trailer
+        && CheckpointRecord.allows(length: payloadLength - trailer, isEncrypted: trailer > 0)
     case .seal: return payloadLength == trailer
     }
   }

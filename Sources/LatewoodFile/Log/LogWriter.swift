@@ -17,7 +17,8 @@ import LatewoodBytes
 ///
 /// Thread safety: all calls need the store's writer lock, so one thread at a time uses the writer
 /// and sees the effects of earlier calls.
-// SAFETY: only the thread that has the writer lock accesses `branch` and the memory at `state`.
+// SAFETY: only the thread that has the writer lock accesses `branch`, `anchors` and the memory at
+// `state`.
 package final class LogWriter: @unchecked Sendable {
   /// The minimum length of values that are written straight from the caller's memory.
   package static let largeValueLength = 1 << 20
@@ -50,6 +51,8 @@ package final class LogWriter: @unchecked Sendable {
   private let state: UnsafeMutablePointer<State>
   /// The `CheckpointRecord.branch` of new checkpoints.
   var branch: UInt64 = 0
+  /// The `CheckpointRecord.anchors` of new checkpoints.
+  package var anchors = AnchorList()
 
   init(
     _ log: consuming LogBuffer, _ reserve: SpaceReserve, _ progress: SharedProgress, codec: UnitCodec,
@@ -425,11 +428,13 @@ extension LogWriter {
     let offset = tail
     var record = record
     record.branch = branch
+    if codec.isEncrypted { record.anchors = anchors.anchors }
     // A walk from the replay position would pass only frames of nodes, one for each MiB of the
     // tree, and find nothing to apply.
     if record.replay.offset > log.lastCommitOffset { record.replay = replayPosition }
     // SAFETY: `prepareToAppend` ensures space for a few thousand bytes.
-    log.append(.checkpoint, payloadLength: CheckpointRecord.length) { record.encode(into: $0) }
+    log.append(.checkpoint, payloadLength: record.encodedLength) { record.encode(into: $0) }
+    anchors.didAppend(record)
     return AppendedCheckpoint(
       offset: offset, checksum: lastFrameChecksum, position: position, record: record)
   }

@@ -42,7 +42,7 @@ extension Annotator {
       try explainTrailer(of: name, payload..<room, &rows)
       try explainNodeSpace(room..<end, "room of a nodes frame: no meaning", &rows)
     case .checkpoint:
-      try fields(FieldTable.checkpoint, of: name, in: text, &rows)
+      try fields(FieldTable.checkpoint(length: text.count), of: name, in: text, &rows)
       try explainTrailer(of: name, text.upperBound..<end, &rows)
     case .seal: try explainTrailer(of: name, text.upperBound..<end, &rows)
     }

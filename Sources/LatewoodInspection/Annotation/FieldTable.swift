@@ -79,7 +79,7 @@ enum FieldTable {
     AnnotatedField(FrameHeader.Offset.payloadLength, 8, "payload length", .number),
   ]
 
-  static let checkpoint = [
+  private static let checkpoint = [
     AnnotatedField(CheckpointRecord.Offset.rootOffset, 8, "root offset", .number),
     AnnotatedField(CheckpointRecord.Offset.rootLength, 4, "root length", .number),
     AnnotatedField(CheckpointRecord.Offset.rootChecksum, 4, "root checksum: the first 4 bytes of the root"),
@@ -94,6 +94,20 @@ enum FieldTable {
     AnnotatedField(CheckpointRecord.Offset.time, 8, "time", .microseconds),
     AnnotatedField(CheckpointRecord.Offset.previousCheckpoint, 8, "previous checkpoint", .number),
     AnnotatedField(CheckpointRecord.Offset.branch, 8, "branch", .number),
+  ]
+
+  /// The fields of a checkpoint, with the anchors of an encrypted file.
+  ///
+  /// - Parameter length: the length of the payload without its trailer.
+  static func checkpoint(length: Int) -> [AnnotatedField] {
+    stride(from: CheckpointRecord.length, to: length, by: StateAnchor.length).reduce(into: checkpoint) {
+      $0 += moved(anchor, by: $1, named: "anchor: ")
+    }
+  }
+
+  private static let anchor = [
+    AnnotatedField(StateAnchor.Offset.transaction, 8, "transaction", .number),
+    AnnotatedField(StateAnchor.Offset.id, 16, "id"),
   ]
 
   static let node = [

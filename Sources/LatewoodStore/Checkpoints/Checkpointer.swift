@@ -123,14 +123,36 @@ final class Checkpointer: @unchecked Sendable {
       let file = currentFile.file
       let old = try file.replaceWrap(with: encryption)
       do throws(StorageError) {
-        try write(isForced: true)
-        try file.syncNodes()
-        try write(isForced: true)
-        try file.syncNodes()
+        try writeBothSlots(of: file)
       } catch {
         file.restoreWrap(old)
         throw error
       }
+    }
+  }
+
+  /// Returns an anchor of the newest state, which both slots then durably lead to.
+  ///
+  /// The state is that of the checkpoint before the two that have the anchor, so that no file ever
+  /// has the anchor without the state.
+  func anchor() throws(StorageError) -> StateAnchor {
+    try withoutCheckpoints { () throws(StorageError) in
+      let file = currentFile.file
+      guard file.isEncrypted else { throw StateAnchor.needsEncryption }
+      try write(isForced: false)
+      if let anchor = head.withMaintenance({ file.writer.anchors.current }) { return anchor }
+      let anchor = head.withMaintenance { file.writer.anchors.add(environment.random) }
+      try writeBothSlots(of: file)
+      head.withMaintenance { file.writer.anchors.didBecomeDurable() }
+      return anchor
+    }
+  }
+
+  /// Writes a checkpoint for each of the two slots, and makes each durable.
+  private func writeBothSlots(of file: DatabaseFile) throws(StorageError) {
+    for _ in 0..<2 {
+      try write(isForced: true)
+      try file.syncNodes()
     }
   }
 

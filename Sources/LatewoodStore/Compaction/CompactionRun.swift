@@ -61,6 +61,11 @@ final class CompactionRun {
     report.bytesBefore = try old.device.size()
     progress.bytesTotal = start.root?.liveBytes ?? 0
     progress.deadBytes = report.bytesBefore - min(report.bytesBefore, progress.bytesTotal)
+    // A copy becomes another database, and a file that is decrypted forgets its anchors. New
+    // anchors wait until this has ended.
+    if new.isReplacement, new.isEncrypted {
+      new.writer.anchors.take(from: engine.head.withMaintenance { old.writer.anchors })
+    }
   }
 
   /// Runs the compaction. If this throws, the caller discards the new file.

@@ -34,6 +34,33 @@ extension Engine {
     _ = try rewrite(encryption: .changed(encryption))
   }
 
+  /// Returns an anchor of the newest state: see `Checkpointer.anchor`. Waits for a running
+  /// compaction, copy or backup.
+  ///
+  /// Throws `notEncrypted`, `readOnly`, `closed`, and the errors of a checkpoint.
+  func anchor() throws(StorageError) -> StateAnchor {
+    try checkOpen()
+    try refuseInsideCompaction("an anchor was requested")
+    if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
+    // A compaction has begun with the anchors of its file.
+    _ = try compaction.begin(joins: false, unless: { false })
+    defer { compaction.end(.failure(CompactionControl.cancelled)) }
+    return try checkpointer.anchor()
+  }
+
+  /// The anchors that the file remembers, oldest first.
+  var anchors: [StateAnchor] { head.withMaintenance { currentFile.fileForWriter.writer.anchors.anchors } }
+
+  /// Throws `rolledBack` if the state does not descend from that of an anchor; `notEncrypted`.
+  func check(_ expected: StateAnchor?) throws(StorageError) {
+    guard let expected else { return }
+    guard isEncrypted else { throw StateAnchor.needsEncryption }
+    let (anchors, newest) = head.withMaintenance {
+      (currentFile.fileForWriter.writer.anchors.anchors, head.newest.transaction)
+    }
+    guard anchors.contains(expected) else { throw expected.refusal(newest: newest) }
+  }
+
   private func changeWrap(_ encryption: NewEncryption) throws(StorageError) {
     // A compaction would put the old key into the new file.
     _ = try compaction.begin(joins: false, unless: { false })

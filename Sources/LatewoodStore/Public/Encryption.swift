@@ -11,6 +11,10 @@ public typealias PasswordDerivation = LatewoodFile.PasswordDerivation
 /// The ciphers of an encrypted file: see ``Store/Options/cipherSuite``.
 public typealias CipherSuite = LatewoodFile.CipherSuite
 
+/// A state of an encrypted file, by which a later open recognizes an older copy: see
+/// ``Store/anchor()``.
+public typealias StateAnchor = LatewoodFile.StateAnchor
+
 extension Store {
   /// Whether the file is encrypted.
   public var isEncrypted: Bool { engine.isEncrypted }
@@ -66,6 +70,39 @@ extension Store {
     do throws(StorageError) {
       try engine.changeEncryptionKey(to: encryption, renewingFileKey: renewingFileKey)
     } catch {
+      throw StoreError(error, path: engine.path)
+    }
+  }
+
+  /// Returns an anchor of the newest commit. Keep it outside of the file, where nobody who can
+  /// replace the file can change it; an open with it as ``Options/expectedAnchor`` then refuses an
+  /// older copy of the file, and every other file that does not descend from this state.
+  ///
+  /// The anchor is a random number that the file remembers in its newest checkpoint, which is
+  /// encrypted and authenticated like the rest. A file remembers the last 32 anchors, also through
+  /// compactions, changes of the key and backups; a copy or a decrypted file has none.
+  ///
+  /// When this returns, the state is durable, so that a power cut does not bring back an older one.
+  /// Commits that other threads make in the meantime may not be in it. O(changes x log n), and
+  /// about five syncs; without changes since the last anchor, it returns that one.
+  ///
+  /// Waits for a running compaction, copy or backup.
+  ///
+  /// - Throws: ``StoreError`` `notEncrypted` if the file is not encrypted, because everybody who
+  ///   can write to it could forge its anchors; `readOnly`, `closed`; `invalidRange` inside the
+  ///   closure of a transaction or of a compaction; the errors of ``checkpoint()``.
+  public func anchor() throws -> StateAnchor {
+    do throws(StorageError) { return try engine.anchor() } catch {
+      throw StoreError(error, path: engine.path)
+    }
+  }
+
+  /// The anchors that the file remembers, oldest first.
+  package var anchors: [StateAnchor] { engine.anchors }
+
+  /// Checks that the state descends from that of an anchor, as an open does.
+  package func check(_ expected: StateAnchor?) throws(StoreError) {
+    do throws(StorageError) { try engine.check(expected) } catch {
       throw StoreError(error, path: engine.path)
     }
   }

@@ -144,6 +144,16 @@ extension Store {
     /// ``Store/changeEncryptionKey(to:renewingFileKey:)`` encrypts. An existing file states its
     /// own. Default: `.aes256`. `.chaCha20` is about twice as fast.
     public var cipherSuite: CipherSuite = NewEncryption.usual?.suite ?? .aes256
+    /// A state from which the state of an encrypted file must descend: an anchor that
+    /// ``Store/anchor()`` returned earlier. Opening throws `rolledBack` if the file is an older
+    /// copy, or a copy that was written to separately since before the anchor, or if the file does
+    /// not remember the anchor because it has given 32 others since; `notFound` if there is no
+    /// file, in every mode; and `notEncrypted` if the file is not encrypted, because it then cannot
+    /// prove anything. Default: nil, any state.
+    ///
+    /// A read-only store also checks this in ``Store/refresh()``, against the newest anchor that it
+    /// has seen.
+    public var expectedAnchor: StateAnchor?
     /// How a new file is encrypted, and the key of an existing one; nil for a file that is not
     /// encrypted.
     package var encryption: NewEncryption? {

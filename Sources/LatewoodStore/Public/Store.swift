@@ -55,7 +55,7 @@ public final class Store: Sendable {
   ///   long; `lockedByThisProcess` or `lockedByOtherProcess` if another open has it for writing,
   ///   and still has when ``Options/lockTimeout`` is over; `damaged` if acknowledged data cannot be
   ///   read; `keyNeeded`, `wrongKey` or `notEncrypted` if ``Options/encryptionKey`` does not fit
-  ///   the file.
+  ///   the file; `rolledBack` if it does not descend from ``Options/expectedAnchor``.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, options: Options = Options()
   ) throws -> Store {
@@ -69,6 +69,7 @@ public final class Store: Sendable {
     var options = options
     options.reading = .mapped
     options.encryptionKey = nil
+    options.expectedAnchor = nil
     return try open(
       at: "memory", on: MemoryVolume(), mode: .createNew, options: options, environment: .system)
   }
@@ -111,6 +112,10 @@ public final class Store: Sendable {
         throw StorageError(.alreadyExists, "there is already a file", path: path)
       case .openExisting where !exists, .readOnly where !exists:
         throw StorageError(.notFound, "the file does not exist", path: path)
+      // A new file does not descend from any state.
+      case .createNew where options.expectedAnchor != nil,
+        .openOrCreate where !exists && options.expectedAnchor != nil:
+        throw StorageError(.notFound, "the file with the expected state does not exist", path: path)
       case .openOrCreate where !exists, .createNew:
         do throws(StorageError) {
           try DatabaseFile.create(
@@ -126,10 +131,12 @@ public final class Store: Sendable {
       do throws(StorageError) {
         return try DatabaseFile.open(
           on: volume, path: path, readOnly: mode == .readOnly, environment: environment,
-          key: options.encryption?.key, waiting: wait)
+          key: options.encryption?.key, expecting: options.expectedAnchor, waiting: wait)
       } catch {
         // Only the key that every store of a test has.
-        if error.kind == .notEncrypted, options.encryption == NewEncryption.usual {
+        if error.kind == .notEncrypted, options.encryption == NewEncryption.usual,
+          options.expectedAnchor == nil
+        {
           return try DatabaseFile.open(
             on: volume, path: path, readOnly: mode == .readOnly, environment: environment, waiting: wait)
         }

@@ -80,6 +80,9 @@ public struct StoreError: Error, Sendable, Equatable {
     case wrongKey
     /// A key was given for a file that is not encrypted.
     case notEncrypted
+    /// The state of the file does not descend from ``Store/Options/expectedAnchor``: the file is an
+    /// older copy, or was continued from an older copy, or is another file.
+    case rolledBack
   }
 
   /// The kind of the error.
@@ -153,6 +156,8 @@ public struct StoreError: Error, Sendable, Equatable {
     case .wrongKey: "Use the key that the file was encrypted with. Nothing was changed."
     case .notEncrypted:
       "Open it without a key; `changeEncryptionKey(to:)` encrypts it. Nothing was changed."
+    case .rolledBack:
+      "Find out who replaced the file. To accept its state, open it without `expectedAnchor`. Nothing was changed."
     }
   }
 }

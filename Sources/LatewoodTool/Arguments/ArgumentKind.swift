@@ -41,7 +41,7 @@ enum ArgumentKind: Sendable {
       self = .number
     case "NAME", "ACTION", "REVISION", "FIELD", "FIELDS", "FORM", "WHAT", "WORD", "DIGEST", "SHELL",
       "LINE", "CHARACTER", "COLUMNS", "ENCODING",
-      "HEX", "LANGUAGE", "QUERY":
+      "HEX", "LANGUAGE", "QUERY", "ANCHOR":
       self = .text
     default: return nil
     }

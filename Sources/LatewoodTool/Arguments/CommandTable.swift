@@ -20,7 +20,7 @@ enum CommandTable {
       title: "files",
       commands: [
         .info, .size, .compact, .copy, .backup, .verify, .salvage, .history, .diff, .stats, .upgrade,
-        .encrypt, .decrypt, .rekey,
+        .encrypt, .decrypt, .rekey, .anchor,
       ]),
     Group(title: "entries: keys and values", commands: [.get, .list, .put, .delete]),
     Group(title: "looking inside", commands: [.inspect]),

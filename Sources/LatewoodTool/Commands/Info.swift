@@ -15,7 +15,7 @@ extension CommandDescription {
     name: "info",
     summary: "show the contents of a database and the space that they take",
     operands: [.database],
-    options: [.allKeyspaces],
+    options: [.allKeyspaces, .expect],
     discussion: [
       "Live bytes are those that the newest checkpoint refers to; log bytes are commits that no checkpoint "
         + "contains yet; dead bytes belong to earlier states.",
@@ -27,7 +27,8 @@ extension CommandDescription {
         + "then fails. `latewood size` and `latewood verify` read everything, and also find unreadable data elsewhere.",
       "`latewood inspect map` lists dead bytes by kind. The disk space that a compaction would free is an estimate. "
         + "`latewood size` reads everything, and prints a better estimate with its reasons.",
-      "If the file is encrypted and no key is given, only its sizes and numbers are shown.",
+      "If the file is encrypted and no key is given, only its sizes and numbers are shown. The newest anchor of an "
+        + "encrypted file is shown so that it can be compared with one that was kept; see `latewood help anchor`.",
       "Documents are stored in keyspaces with names such as documents/films, and import keeps notes for export "
         + "in the keyspace .imports. These are listed only with --all.",
     ],
@@ -37,7 +38,7 @@ extension CommandDescription {
     ],
     json: [
       #"{"path":"TEXT","formatVersion":NUMBER,"documentFormat":NUMBER or null,"#,
-      #"  "cipher":"aes256"|"chacha20" or null,"#,
+      #"  "cipher":"aes256"|"chacha20" or null,"anchor":"TEXT" or null,"#,
       #"  "fileID":"HEX","created":"TIME","#,
       #"  "transaction":NUMBER,"checkpointTransaction":NUMBER,"#,
       #"  "checkpoints":NUMBER or null,"fileBytes":BYTES,"#,
@@ -61,8 +62,10 @@ extension CommandDescription {
   ) { arguments, console in
     let path = try arguments.text(0)
     let info: DatabaseInfo
-    do { info = try DatabaseInfo.of(path) } catch {
-      guard Failure(error).code == "keyNeeded" else { throw error }
+    let expected = try arguments.expectedAnchor()
+    do { info = try DatabaseInfo.of(path, expecting: expected) } catch {
+      // Without the key, nothing proves which state this is.
+      guard expected == nil, Failure(error).code == "keyNeeded" else { throw error }
       return try LockedFile.of(path) { try $0.showInfo(on: console) }
     }
     if console.printsJSON {
@@ -101,11 +104,15 @@ struct DatabaseInfo {
   private var reclaimable: UInt64 = 0
   /// The parts of the live data that this could not read.
   private(set) var faults: [StorageError]
+  /// The newest anchor that an encrypted file has given.
+  private let anchor: StateAnchor?
   /// The files that interrupted operations left next to the database.
   let leftovers: [(path: String, bytes: UInt64)]
 
-  static func of(_ path: String, on volume: any Volume = FileVolume()) throws -> DatabaseInfo {
-    try Database.inspecting(path, on: volume).closing { database in
+  static func of(
+    _ path: String, on volume: any Volume = FileVolume(), expecting expected: StateAnchor? = nil
+  ) throws -> DatabaseInfo {
+    try Database.inspecting(path, on: volume, expecting: expected).closing { database in
       var info = try DatabaseInfo(of: database, on: volume)
       do { try info.readKeyspaces(of: database, on: volume) } catch { try info.note(error) }
       return info
@@ -114,6 +121,7 @@ struct DatabaseInfo {
 
   private init(of database: Database, on volume: any Volume) throws {
     path = database.path
+    anchor = database.store.anchors.last
     recovery = database.store.recovery
     layout = try FileLayoutFacts(at: path, on: volume)
     faults = layout.faults
@@ -187,6 +195,7 @@ struct DatabaseInfo {
       ),
     ]
     if let suite = layout.suite { fields.append(("encryption", suite.shownName)) }
+    if let anchor { fields.append(("newest anchor", anchor.description)) }
     fields += [
       ("open for writing", layout.hasWriter ? "by a process, now" : "by nobody"),
       ("size", "\(Quantity.bytes(statistics.fileSize)), on disk \(Quantity.bytes(statistics.allocatedSize))"),
@@ -281,6 +290,7 @@ struct DatabaseInfo {
     writer.member("formatVersion", statistics.formatVersion)
     writer.optional("documentFormat", documentFormat)
     writer.optional("cipher", text: layout.suite?.word)
+    writer.optional("anchor", text: anchor?.description)
     writer.member("fileID", statistics.fileID)
     writer.member("created", Timestamp.exact(microseconds: statistics.created))
     writer.member("transaction", statistics.transaction)

@@ -18,8 +18,11 @@ struct Database {
 
   /// Opens a database read-only, without a mapping, so that a block that the disk cannot read
   /// causes an error and does not end the process.
-  static func inspecting(_ path: String, on volume: any Volume = FileVolume()) throws -> Database {
+  static func inspecting(
+    _ path: String, on volume: any Volume = FileVolume(), expecting expected: StateAnchor? = nil
+  ) throws -> Database {
     var options = Store.Options()
+    options.expectedAnchor = expected
     options.compaction = .manual
     options.reading = .buffered(cacheBytes: 64 << 20)
     options.setKey()
@@ -33,9 +36,11 @@ struct Database {
   }
 
   static func open(
-    path: String, _ mode: Store.OpenMode, waiting timeout: Duration = .zero, suite: CipherSuite = .aes256
+    path: String, _ mode: Store.OpenMode, waiting timeout: Duration = .zero, suite: CipherSuite = .aes256,
+    expecting expected: StateAnchor? = nil
   ) throws -> Database {
     var options = Store.Options()
+    options.expectedAnchor = expected
     options.lockTimeout = timeout
     options.setKey()
     options.cipherSuite = suite

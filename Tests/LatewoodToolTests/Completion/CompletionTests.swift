@@ -35,7 +35,10 @@ import Testing
     #expect(words("list db --keys-only --key") == ["--keyspace", "--key-file"])
     #expect(words("list -- --key").isEmpty)
     #expect(words("list db --limit --key").isEmpty)
-    #expect(words("info db ") == ["--all", "--key-file", "--password", "--password-fd", "--json", "--help"])
+    #expect(
+      words("info db ") == [
+        "--all", "--expect", "--key-file", "--password", "--password-fd", "--json", "--help",
+      ])
   }
 
   @Test func `names are offered from the database on the line`() {

@@ -47,6 +47,7 @@ struct GoldenCommand {
       name: "encrypt", lines: [["encrypt", "FILE"], ["encrypt", "FILE", "--key-file", "TEXT"]]),
     GoldenCommand(name: "decrypt", lines: [["decrypt", "FILE"]]),
     GoldenCommand(name: "rekey", lines: [["rekey", "FILE"]]),
+    GoldenCommand(name: "anchor", lines: [["anchor", "FILE"]]),
     GoldenCommand(name: "info-documents", source: .documents, lines: [["info", "FILE"]]),
     GoldenCommand(name: "size-documents", source: .documents, lines: [["size", "FILE", "--limit", "3"]]),
     GoldenCommand(name: "verify-documents", source: .documents, lines: [["verify", "FILE", "--deep"]]),

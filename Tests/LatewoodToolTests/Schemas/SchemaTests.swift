@@ -114,13 +114,18 @@ private struct SchemaPlace {
     if words.contains("DOCUMENTS") {
       try Repository.write(try CorpusFile.documents().bytes, to: place("documents"))
     }
+    if words.contains("ENCRYPTED") {
+      let file = try Repository.read("Tests/golden-encrypted/chacha20-raw.latewood")
+      try Repository.write(file, to: place("encrypted"))
+      try Repository.write(Array(0..<32), to: place("key"))
+    }
     try Repository.write(Array(#"[{"a":1}]"#.utf8), to: place("text"))
     try Repository.write(Array(#"[{"a":}]"#.utf8), to: place("wrong"))
     let rows = #"{"total_rows":1,"offset":0,"rows":[{"id":"a","doc":{"_id":"a","_rev":"1-a"}}]}"#
     try Repository.write(Array(rows.utf8), to: place("couchdb"))
     let paths = [
       "ENTRIES": place("db"), "DOCUMENTS": place("documents"), "TEXT": place("text"), "WRONG": place("wrong"),
-      "COUCHDB": place("couchdb"),
+      "COUCHDB": place("couchdb"), "ENCRYPTED": place("encrypted"), "KEY": place("key"),
       "NEW": place("new"), "TORN": Repository.path("Tests/golden/torn-tail.latewood"),
       "COMPACTED": Repository.path("Tests/golden/compacted.latewood"),
       "DAMAGED": Repository.path("Tests/golden/damaged-node.latewood"),

@@ -21,7 +21,7 @@ struct CommandSamples {
   /// Commands that may change the file. All others leave every byte of it unchanged.
   static let writing: Set<String> = [
     "put", "delete", "import", "compact", "backup", "doc", "expiry", "prune", "upgrade", "demo-writer",
-    "encrypt", "decrypt", "rekey",
+    "encrypt", "decrypt", "rekey", "anchor",
   ]
 
   /// The commands that work on a file and terminate.
