@@ -187,8 +187,75 @@ extension DatabaseFile {
     return (header, cipher)
   }
 
+  /// Returns the codec of an encrypted file whose header is lost, and the cipher, which the caller
+  /// keeps as long as the codec; nil if neither slot has a sound copy of the encrypted key, as in a
+  /// file that is not encrypted.
+  ///
+  /// Only the header states the suite, so both are tried. A key opens a copy with one of them only.
+  /// Throws `keyNeeded`, `wrongKey`, and the errors of a derivation.
+  package static func unlocked(
+    fileID: (first: UInt64, last: UInt64), of device: any Device, by key: EncryptionKey?
+  ) throws(StorageError) -> (codec: UnitCodec, cipher: FileCipher)? {
+    let header = nameless(fileID, nil)
+    let wraps = try soundWraps(in: device, header)
+    if wraps.isEmpty { return nil }
+    guard let key else { throw UnitCodec.keyNeeded }
+    var failure = wrongKey(key)
+    for suite in CipherSuite.allCases {
+      do throws(StorageError) {
+        return codec(of: nameless(fileID, suite), try unwrap(wraps, suite, key))
+      } catch {
+        if error.kind != .wrongKey { failure = error }
+      }
+    }
+    throw failure
+  }
+
+  /// Returns the codec of a file with the key of another one, such as an older copy of its header,
+  /// and the cipher, which the caller keeps as long as the codec; nil if the other one is not
+  /// encrypted. Throws like the other forms.
+  ///
+  /// - Parameters:
+  ///   - fileID: the id of the file.
+  ///   - other: the other file, with its `header`.
+  package static func unlocked(
+    fileID: (first: UInt64, last: UInt64), of other: any Device, _ header: FileHeader, by key: EncryptionKey?
+  ) throws(StorageError) -> (codec: UnitCodec, cipher: FileCipher)? {
+    guard let suite = header.suite else { return nil }
+    guard let key else { throw UnitCodec.keyNeeded }
+    return codec(of: nameless(fileID, suite), try unwrap(try wraps(in: other, header), suite, key))
+  }
+
+  /// Returns a header of which only the id and the suite are known.
+  private static func nameless(
+    _ fileID: (first: UInt64, last: UInt64), _ suite: CipherSuite?
+  ) -> FileHeader {
+    FileHeader(fileID: fileID, databaseID: DatabaseID(first: 0, last: 0), created: 0, suite: suite)
+  }
+
+  private static func codec(
+    of header: FileHeader, _ secret: FileSecret
+  ) -> (codec: UnitCodec, cipher: FileCipher) {
+    var header = header
+    let cipher = secret.cipher(of: header, .system)
+    header.unlock(with: cipher)
+    return (header.codec, cipher)
+  }
+
   /// Returns the copies of the encrypted key whose checksums are right; at least one.
   private static func wraps(in device: any Device, _ header: FileHeader) throws(StorageError) -> [KeyWrap] {
+    let wraps = try soundWraps(in: device, header)
+    guard !wraps.isEmpty else {
+      throw StorageError.damaged(
+        at: FileLayout.slotOffset(0) + UInt64(KeyWrap.blockOffset),
+        "both copies of the file's key are damaged")
+    }
+    return wraps
+  }
+
+  private static func soundWraps(
+    in device: any Device, _ header: FileHeader
+  ) throws(StorageError) -> [KeyWrap] {
     try withScratch(2 * FileLayout.slotBlockLength) { blocks throws(StorageError) in
       let count = try device.read(into: blocks, at: FileLayout.slotOffset(0))
       var wraps: [KeyWrap] = []
@@ -198,11 +265,6 @@ extension DatabaseFile {
         let block = UnsafeRawBufferPointer(rebasing: blocks[start..<end])
         let wrap = KeyWrap.decode(fromSlotBlock: block, codec: header.codec)
         if let wrap, !wraps.contains(wrap) { wraps.append(wrap) }
-      }
-      guard !wraps.isEmpty else {
-        throw StorageError.damaged(
-          at: FileLayout.slotOffset(0) + UInt64(KeyWrap.blockOffset),
-          "both copies of the file's key are damaged")
       }
       return wraps
     }

@@ -10,8 +10,8 @@ package struct InspectedHeader {
   /// Opens the units of the file. Without an intact header, the file id is read from a damaged
   /// copy, if a slot confirms it.
   package private(set) var codec: UnitCodec
-  /// The codecs of the unverified ids in damaged copies, used if no copy is intact.
-  private(set) var unverifiedCodecs: [UnitCodec] = []
+  /// The unverified contents of damaged copies, used if no copy is intact.
+  private(set) var unverified: [FileHeader] = []
 
   private static let length = FileLayout.headerLength
   private static let magic = Array("LATEWOOD".utf8)
@@ -47,7 +47,7 @@ package struct InspectedHeader {
       }
       let hasMagic = alone[start..<start + 8].elementsEqual(Self.magic)
       sawMagic = sawMagic || hasMagic
-      unverifiedCodecs.append(Self.unverified(alone, at: start).codec)
+      unverified.append(Self.unverified(alone, at: start))
     }
     if let found = header {
       let unlocked = try reader.unlock(found, by: key, needsKey: needsKey)
@@ -58,9 +58,9 @@ package struct InspectedHeader {
     guard sawMagic || !needsMagic else {
       throw StorageError(.notADatabase, "the file is not a Latewood database")
     }
-    codec = unverifiedCodecs[0]
-    for candidate in unverifiedCodecs where try UnitReader(reader: reader, codec: candidate).hasSlot() {
-      codec = candidate
+    codec = unverified[0].codec
+    for candidate in unverified where try UnitReader(reader: reader, codec: candidate.codec).hasSlot() {
+      codec = candidate.codec
       break
     }
   }

@@ -41,15 +41,22 @@ package struct Salvage {
   ///
   /// - Parameters:
   ///   - identity: the identity of the file; nil to read it from the header.
-  ///   - key: the key of an encrypted file whose identity is read from the header.
-  /// - Throws: `damaged` if the identity cannot be found, or nothing in the file matches it;
+  ///   - key: the key of an encrypted file. It opens the file's own key beside the root slots,
+  ///     unless the identity has that already.
+  /// - Throws: `damaged` if the identity cannot be found, or nothing in the file matches it, or
+  ///   there is a key for a file that has no copy of its own key;
   ///   `notADatabase`, `keyNeeded`, `wrongKey`, `notEncrypted`; any error of the device.
   package init(
     _ device: any Device, identity: SalvageIdentity? = nil, key: EncryptionKey? = nil
   ) throws(StorageError) {
     let reader = try FileReader(device, badBlocks: .readAsZeros)
     let known: SalvageIdentity
-    if let identity { known = identity } else { known = try SalvageIdentity.find(in: reader, key: key) }
+    if let identity {
+      known = try identity.unlocked(in: device, by: key) ?? identity
+      if key != nil, known.suite == nil { throw SalvageIdentity.keyIsLost }
+    } else {
+      known = try SalvageIdentity.find(in: reader, key: key)
+    }
     self.identity = known
     let file = UnitReader(reader: reader, codec: known.codec)
     let survey = try SalvageSurvey(file)

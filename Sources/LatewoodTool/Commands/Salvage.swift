@@ -7,7 +7,8 @@ extension OptionDescription {
   static let fileID = OptionDescription(
     name: "--file-id", value: "HEX", summary: "the file's id, if its header is destroyed: 32 digits")
   static let headerOf = OptionDescription(
-    name: "--header-of", value: "BACKUP", summary: "take the file's id from a backup of it")
+    name: "--header-of", value: "BACKUP",
+    summary: "take the file's id from a backup of it, or its first 16 KiB")
   static let listOlder = OptionDescription(
     name: "--list-older", summary: "list all entries that are not certain, not only the first 20")
 }
@@ -32,7 +33,10 @@ extension CommandDescription {
       "If one block of 4 KiB is destroyed, only the entries that had a byte in it are lost. The exception "
         + "is a leaf whose header was in that block, if nothing else tells how its keys begin.",
       "An encrypted file needs its key, which also encrypts the new database. Damaged parts of its log are not "
-        + "searched for single entries, because each commit opens only whole.",
+        + "searched for single entries, because each commit opens only whole. The key of the file itself is stored, "
+        + "encrypted, in the blocks at 8192 and 12288. If both are destroyed, only a copy of them can help: give a backup "
+        + "with --header-of, or a file that was made by `head -c 16384 my.latewood > my.header` since the last "
+        + "compaction. With --file-id, it may also be older, as long as the file key is the same.",
       "The exit code is 0 if the newest state was saved whole, and 1 if part of it is lost, older or "
         + "unproven; then the report says between which keys. Try a backup first, if there is one.",
       "If the file holds documents, they come along; where the loss left faults between them, the report says so. "
@@ -88,20 +92,21 @@ extension CommandDescription {
 
   private static func identity(_ arguments: Arguments) throws -> SalvageIdentity? {
     if let text = try arguments.text(of: .fileID) {
-      guard !arguments.has(.headerOf) else {
-        throw Failure.usage("--file-id and --header-of say the same thing", advice: "Choose one.")
-      }
       guard let bytes = Hex.decode(Array(text.utf8)), bytes.count == 16 else {
         throw Failure.usage(
           "--file-id needs 32 hexadecimal digits", advice: "`latewood info` prints the id of a sound file.")
       }
-      return SalvageIdentity(fileID: bytes)
+      return try arguments.text(of: .headerOf).map { try identity(headerOf: $0, fileID: bytes) }
+        ?? SalvageIdentity(fileID: bytes)
     }
-    guard let path = try arguments.text(of: .headerOf) else { return nil }
-    return try Failure.amending {
+    return try arguments.text(of: .headerOf).map { try identity(headerOf: $0) }
+  }
+
+  private static func identity(headerOf path: String, fileID: [UInt8]? = nil) throws -> SalvageIdentity {
+    try Failure.amending {
       let device = try FileVolume().open(path, .readOnly)
       defer { device.close() }
-      return try SalvageIdentity(headerOf: device, key: FileKey.current)
+      return try SalvageIdentity(headerOf: device, key: FileKey.current, fileID: fileID)
     } by: {
       $0.path = path
     }

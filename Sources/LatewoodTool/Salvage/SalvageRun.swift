@@ -173,7 +173,7 @@ struct SalvageRun {
   private static func failure(_ fault: StorageError, _ path: String, isGiven: Bool) -> Failure {
     var failure = Failure(fault)
     failure.path = failure.path ?? path
-    guard fault.kind == .damaged else { return failure }
+    guard fault.kind == .damaged, fault.advice == nil else { return failure }
     failure.advice =
       isGiven
       ? "This is not the file id of the file: no checksum in the file was computed with it."

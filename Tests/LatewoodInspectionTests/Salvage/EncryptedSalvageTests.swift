@@ -12,9 +12,9 @@ import Testing
   private static let key = LatewoodFile.EncryptionKey.raw(Array(repeating: 7, count: 32))
 
   private static func salvage(
-    _ bytes: [UInt8], key: LatewoodFile.EncryptionKey? = key
+    _ bytes: [UInt8], identity: SalvageIdentity? = nil, key: LatewoodFile.EncryptionKey? = key
   ) throws -> (entries: [[UInt8]: SavedEntries.Saved], report: SalvageReport) {
-    let salvage = try Salvage(DamagedFile(bytes), key: key)
+    let salvage = try Salvage(DamagedFile(bytes), identity: identity, key: key)
     let sink = SavedEntries()
     let report = try salvage.run(from: [], to: nil, keyspaces: nil, into: sink)
     return (sink.entries, report)
@@ -107,6 +107,80 @@ import Testing
     #expect(saved.count >= 35 && saved.count <= 40)
     #expect(saved.values.allSatisfy { $0.trust == .unproven })
     #expect(saved.values.count { $0.value.count == 20 && Set($0.value).count == 1 } >= 38)
+  }
+
+  /// Returns the kind of the error of a salvage; nil if it works.
+  private static func fault(
+    _ bytes: [UInt8], identity: SalvageIdentity? = nil, key: LatewoodFile.EncryptionKey? = key
+  ) -> StorageError.Kind? {
+    do { _ = try salvage(bytes, identity: identity, key: key) } catch {
+      return (error as? StorageError)?.kind
+    }
+    return nil
+  }
+
+  @Test(arguments: LatewoodFile.CipherSuite.allCases)
+  func `without headers, the file id and the copies of the key beside the slots are enough`(
+    suite: LatewoodFile.CipherSuite
+  ) throws {
+    var run = try RandomStore(seed: 5, key: Self.key, suite: suite)
+    try run.run(steps: 30)
+    let expected = try Self.entries(of: run.store)
+    let bytes = try run.bytes()
+    try run.store.close()
+    let id = Array(bytes[16..<32])
+    for lost in [[], [0], [1], [0, 1]] {
+      // The id alone is left of a header, or nothing, in which case it is given.
+      var (damaged, headless) = (bytes, bytes)
+      for offset in [100, 4196] { damaged[offset] ^= 1 }
+      for offset in 0..<8192 { headless[offset] = 0 }
+      for slot in lost {
+        for offset in 8192 + slot * 4096..<12288 + slot * 4096 {
+          damaged[offset] ^= 5
+          headless[offset] = 0
+        }
+      }
+      let identity = SalvageIdentity(fileID: id)
+      for (bytes, identity) in [(damaged, nil), (headless, identity)] as [([UInt8], SalvageIdentity?)] {
+        if lost.count == 2 {
+          #expect(Self.fault(bytes, identity: identity) == .damaged)
+          continue
+        }
+        let (saved, report) = try Self.salvage(bytes, identity: identity)
+        #expect(Self.own(saved).mapValues(\.value) == expected)
+        #expect(report.origin == (identity == nil ? .damagedHeader : .given))
+        #expect(Self.fault(bytes, identity: identity, key: nil) == .keyNeeded)
+        #expect(
+          Self.fault(bytes, identity: identity, key: .raw(Array(repeating: 9, count: 32))) == .wrongKey)
+      }
+      #expect(Self.fault(headless) == .damaged)
+    }
+  }
+
+  @Test func `a file that has lost both copies of its key opens with those of an older header`() throws {
+    var run = try RandomStore(seed: 6, key: Self.key)
+    try run.run(steps: 20)
+    let older = Array(try run.bytes().prefix(16384))
+    let same = SalvageIdentity(fileID: Array(older[16..<32]))
+    try run.run(steps: 5)
+    func cut(_ bytes: [UInt8]) -> [UInt8] { [UInt8](repeating: 0, count: 16384) + bytes.dropFirst(16384) }
+    func saved(_ identity: SalvageIdentity) throws -> [[UInt8]: [UInt8]] {
+      Self.own(try Self.salvage(cut(try run.bytes()), identity: identity).entries).mapValues(\.value)
+    }
+    #expect(Self.fault(cut(try run.bytes())) == .damaged)
+    #expect(Self.fault(cut(try run.bytes()), identity: same) == .damaged)
+    let header = try SalvageIdentity(headerOf: DamagedFile(older), key: Self.key)
+    // Without slots the newest checkpoint is not known, so what was deleted may come back.
+    let found = try saved(header)
+    for (key, value) in try Self.entries(of: run.store) { #expect(found[key] == value) }
+    // A compaction gives the file another id, and keeps its key.
+    try run.store.compact()
+    let id = Array(try run.bytes()[16..<32])
+    #expect(Self.fault(cut(try run.bytes()), identity: header) == .damaged)
+    let both = try SalvageIdentity(headerOf: DamagedFile(older), key: Self.key, fileID: id)
+    let compacted = try saved(both)
+    for (key, value) in try Self.entries(of: run.store) { #expect(compacted[key] == value) }
+    try run.store.close()
   }
 
   @Test func `the key is needed, and the right one`() throws {
