@@ -65,7 +65,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info size inspect map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade encrypt decrypt rekey replicate serve demo help; do
+for command in info size inspect map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade encrypt decrypt rekey anchor replicate serve demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -465,6 +465,15 @@ expect 0 "the key" get secret.lw secret --key-file one.key ; is "the value" "$ou
 for command in info size verify history list stats; do expect 0 "$command with the key" $command secret.lw --key-file one.key; done
 expect 0 "backup" backup secret.lw secret.bak --key-file one.key
 expect 0 "another key" rekey secret.lw --key-file one.key --new-key-file two.key
+expect 0 "an anchor" anchor secret.lw --key-file two.key ; anchor=$out
+expect 0 "the same again" anchor secret.lw --key-file two.key --expect "$anchor" ; is "the same" "$out" "$anchor"
+cp secret.lw older.lw
+expect 0 "more" put secret.lw more quokka --key-file two.key
+expect 0 "it descends" info secret.lw --key-file two.key --expect "$anchor" ; has "info shows the anchor" "$out" "$anchor"
+expect 0 "another anchor" anchor secret.lw --key-file two.key ; newer=$out
+expect 3 "an older copy" info older.lw --key-file two.key --expect "$newer" ; has "it says so" "$err" "older copy"
+expect 3 "to write, too" anchor older.lw --key-file two.key --expect "$newer"
+expect 2 "no anchor" info older.lw --key-file two.key --expect 12
 expect 3 "the old key" get secret.lw secret --key-file one.key
 expect 0 "the backup has the old key" get secret.bak secret --key-file one.key
 printf 'correct horse\n' >password
@@ -502,6 +511,22 @@ if command -v curl >/dev/null; then
   has "a line for each request" "$(cat served.out)" "PUT /notes/a 201 "
   expect 0 "the document is in the file" doc get served.lw a --collection notes ; is "the document" "$out" '{"n":1}'
   expect 0 "and in the copy" doc get pulled.lw a ; is "its copy" "$out" '{"n":1}'
+  "$tool" serve hidden.lw --create --port 0 --key-file one.key >served.out 2>served.err &
+  server=$!
+  while kill -0 $server 2>/dev/null && ! grep -q "^Serving" served.out; do sleep 0.05; done
+  url=$(sed -n 's/^Serving .* at \(http:.*\)\/$/\1/p' served.out)
+  is "serve creates an encrypted database" "$(curl -s -X PUT "$url/quokkas")" '{"ok":true}'
+  for number in 1 2 3; do curl -s -X PUT "$url/quokkas/numbat$number" -d '{"bilby":"dunnart"}' >/dev/null; done
+  for number in {1..20000}; do echo bettong; done >attachment
+  is "and saves an attachment" "$(curl -s -o reply -w '%{http_code}' -X PUT "$url/quokkas/kowari/potoroo" -H 'Content-Type: text/plain' --data-binary @attachment)" 201
+  has "and finds" "$(curl -s "$url/quokkas/_find" -H 'Content-Type: application/json' -d '{"selector":{"bilby":"dunnart"}}')" '"numbat2"'
+  has "and reads back" "$(curl -s "$url/quokkas/kowari/potoroo")" "bettong"
+  kill $server
+  wait $server
+  is "nothing of it is in the clear" "$(grep -acE 'quokka|numbat|bilby|dunnart|kowari|potoroo|bettong' hidden.lw)" 0
+  expect 3 "nor without the key" serve hidden.lw --port 0
+  expect 0 "but with it" doc get hidden.lw numbat1 --collection quokkas --key-file one.key ; is "the document" "$out" '{"bilby":"dunnart"}'
+  expect 0 "the file is sound" verify hidden.lw --deep --key-file one.key
 else
   echo "SKIPPED: no curl"
 fi

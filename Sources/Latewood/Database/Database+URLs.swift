@@ -104,6 +104,43 @@ extension Database {
     try await replace(at: file.databasePath, with: source.databasePath)
   }
 
+  /// Installs a prebuilt database that is encrypted.
+  ///
+  /// - Throws: the errors of the form with a path.
+  public static func copy(
+    from source: URL, to target: URL, encryptionKey: EncryptionKey?
+  ) throws {
+    try copy(from: source.databasePath, to: target.databasePath, encryptionKey: encryptionKey)
+  }
+
+  /// Installs a prebuilt database that is encrypted, without blocking the caller's thread.
+  ///
+  /// - Throws: the errors of the form with a path.
+  public static func copy(
+    from source: URL, to target: URL, encryptionKey: EncryptionKey?
+  ) async throws {
+    try await copy(from: source.databasePath, to: target.databasePath, encryptionKey: encryptionKey)
+  }
+
+  /// Replaces a closed database with a copy of an encrypted one.
+  ///
+  /// - Throws: the errors of the form with a path.
+  public static func replace(
+    at file: URL, with source: URL, encryptionKey: EncryptionKey?
+  ) throws {
+    try replace(at: file.databasePath, with: source.databasePath, encryptionKey: encryptionKey)
+  }
+
+  /// Replaces a closed database with a copy of an encrypted one, without blocking the caller's
+  /// thread.
+  ///
+  /// - Throws: the errors of the form with a path.
+  public static func replace(
+    at file: URL, with source: URL, encryptionKey: EncryptionKey?
+  ) async throws {
+    try await replace(at: file.databasePath, with: source.databasePath, encryptionKey: encryptionKey)
+  }
+
   /// Creates or updates a backup.
   ///
   /// - Throws: the errors of the form with a path.

@@ -216,6 +216,73 @@ import Testing
     try copy.close()
   }
 
+  @Test func `a database of a URL is copied and replaced with its key`() async throws {
+    let (file, copy) = (URL(filePath: directory.file), URL(filePath: directory("copy")))
+    let first = try await Database.open(at: file, configuration: configuration())
+    try await first.defaultCollection.save(MutableDocument(id: "a"))
+    try await first.close()
+    let key = EncryptionKey.raw(Self.key)
+    func check() async throws {
+      let database = try await Database.open(at: copy, configuration: configuration())
+      #expect(try database.isEncrypted && database.defaultCollection.count == 1)
+      try await database.close()
+    }
+    try await Database.copy(from: file, to: copy, encryptionKey: key)
+    try await check()
+    try await Database.replace(at: copy, with: file, encryptionKey: key)
+    try await check()
+    try blocking { try Database.replace(at: copy, with: file, encryptionKey: key) }
+    try await check()
+    #expect(try await Database.delete(at: copy))
+    try blocking { try Database.copy(from: file, to: copy, encryptionKey: key) }
+    try await check()
+    refusal(.notFound) {
+      try blocking { try Database.copy(from: copy.appending(path: "none"), to: copy, encryptionKey: key) }
+    }
+  }
+
+  @Test func `an anchor refuses an older copy of a database, also for a second handle`() async throws {
+    var database = try open()
+    try await database.defaultCollection.save(MutableDocument(id: "a"))
+    try await database.close()
+    let older = try Data(contentsOf: URL(filePath: directory.file))
+    database = try open()
+    try await database.defaultCollection.save(MutableDocument(id: "b"))
+    let anchor = try await database.anchor()
+    var expecting = configuration()
+    expecting.expectedAnchor = anchor
+    for mode in [Database.OpenMode.openOrCreate, .readOnly] {
+      let second = try await Database.open(at: directory.file, mode: mode, configuration: expecting)
+      try await second.close()
+      var other = configuration()
+      other.expectedAnchor = StateAnchor("1-00112233445566778899aabbccddeeff")
+      refusal(.rolledBack) {
+        try blocking { _ = try Database.open(at: directory.file, mode: mode, configuration: other) }
+      }
+    }
+    refusal(.invalidParameter) { try database.inBatch { try blocking { _ = try database.anchor() } } }
+    try await database.defaultCollection.save(MutableDocument(id: "c"))
+    try await database.close()
+    database = try await Database.open(at: directory.file, configuration: expecting)
+    #expect(try database.defaultCollection.count == 3)
+    let newest = try await database.anchor()
+    try await database.close()
+    try older.write(to: URL(filePath: directory.file))
+    for anchor in [anchor, newest] {
+      expecting.expectedAnchor = anchor
+      refusal(.rolledBack) {
+        try blocking { _ = try Database.open(at: directory.file, configuration: expecting) }
+      }
+    }
+    // Without an anchor it opens.
+    database = try open()
+    #expect(try database.defaultCollection.count == 1)
+    try await database.close()
+    let plain = try open(nil, at: directory("plain"))
+    refusal(.notEncrypted) { try blocking { _ = try plain.anchor() } }
+    try await plain.close()
+  }
+
   @Test func `a directory opens and replaces encrypted databases by name`() throws {
     let all = DatabaseDirectory(path: directory.path)
     let first = try all.open("first", configuration: configuration())
