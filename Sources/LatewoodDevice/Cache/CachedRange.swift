@@ -77,6 +77,9 @@ final class CachedRange: @unchecked Sendable {
   /// pages any longer.
   private(set) var kept: [Int] = []
   private let highest = Atomic<UInt64>(0)
+  /// For each segment, the offsets of the nodes and values longer than a segment that reach into it
+  /// and may have proofs.
+  private var longProofs: [Int: Set<UInt64>] = [:]
 
   /// - Parameter capacities: sizes to try, in bytes, multiples of 64 KiB. The first one that the
   ///   system grants is used.
@@ -217,13 +220,31 @@ final class CachedRange: @unchecked Sendable {
     }
   }
 
-  /// Clears the proofs of all nodes and values that start in a segment or in the previous one.
+  /// Records that a value longer than a segment is about to have a proof.
+  func noteLongProof(of part: Range<UInt64>) {
+    for piece in CachedRange.pieces(of: part) {
+      longProofs[piece.segment, default: []].insert(part.lowerBound)
+    }
+  }
+
+  /// Clears the proofs of all nodes and values that start in a segment or in the previous one, or
+  /// are longer than a segment and reach into it.
   func clearProofs(of segment: Int) {
+    if !longProofs.isEmpty { clearLongProofs(of: segment) }
     let first = max(0, segment - 1) * CachedRange.proofWords
     // SAFETY: each segment has this number of words, and a zeroed one is a valid Atomic<UInt64>.
     let words = proofs.assumingMemoryBound(to: Atomic<UInt64>.self)
     for word in first..<(segment + 1) * CachedRange.proofWords {
       words[word].store(0, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  private func clearLongProofs(of segment: Int) {
+    guard let offsets = longProofs.removeValue(forKey: segment) else { return }
+    for offset in offsets {
+      let word = proofs.assumingMemoryBound(to: Atomic<UInt64>.self) + Int(offset / 2048)
+      // Both bits of these 64 bytes, for a node and for a value.
+      word.pointee.bitwiseAnd(~(3 << (offset / 64 % 32 * 2)), ordering: .sequentiallyConsistent)
     }
   }
 

@@ -32,9 +32,10 @@ import Synchronization
 /// Invariants:
 /// 1. Bytes that were provided to a reader do not change, and are not released, while the reader is
 ///    registered.
-/// 2. Only nodes and values that are in memory and not cooling have proofs. If they are longer than
-///    a segment, they do not have proofs, so all proofs about the bytes of a segment start in that
-///    segment or in the previous one.
+/// 2. Only nodes and values that are in memory and not cooling have proofs. All proofs about the
+///    bytes of a segment start in that segment or in the previous one, or are listed with it
+///    (`longProofs`) if they are longer than a segment. If they are longer than a quarter of the
+///    budget, they do not have proofs.
 /// 3. The valid bytes of a page are its first ones: all of them, or as many as the file had
 ///    (`partial`).
 /// 4. A page is filled by one thread, and only while readers cannot access it.
@@ -291,14 +292,17 @@ package final class PageCache: @unchecked Sendable {
   /// Calls `body`, which records a proof for the given bytes, but only if the proof would be
   /// cleared before their memory is released.
   package func noteProof(of bytes: UnsafeRawBufferPointer, _ body: () -> Void) {
-    guard let start = bytes.baseAddress, bytes.count <= CachedRange.segmentLength else { return }
+    let isLong = bytes.count > CachedRange.segmentLength
+    guard let start = bytes.baseAddress, !isLong || bytes.count <= budget / 4 else { return }
     monitor.lock()
     defer { monitor.unlock() }
     guard let range = state.ranges.last(where: { $0.contains(start) }) else { return }
     let offset = UInt64(start - UnsafeRawPointer(range.base))
-    for piece in CachedRange.pieces(of: offset..<offset + UInt64(bytes.count)) {
+    let part = offset..<offset + UInt64(bytes.count)
+    for piece in CachedRange.pieces(of: part) {
       if range[piece.segment].batch != 0 || missing(piece, in: range) != 0 { return }
     }
+    if isLong { range.noteLongProof(of: part) }
     body()
   }
 

@@ -40,9 +40,9 @@ extension Store {
     /// cache does not release memory until these end. A scan passes copies of values of up to 64
     /// KiB to its closure, so that closure may run for a long time.
     ///
-    /// Values of more than 64 KiB are verified at every read. Address space is reserved in
-    /// proportion to the file, as for a mapping. If the process does not have enough, opening
-    /// throws `outOfMemory`.
+    /// Values of more than a quarter of the cache are verified at every read. Address space is
+    /// reserved in proportion to the file, as for a mapping. If the process does not have enough,
+    /// opening throws `outOfMemory`.
     case buffered(cacheBytes: Int)
 
     #if DEBUG

@@ -29,8 +29,7 @@ import Testing
 
   private static func key(_ number: Int) -> [UInt8] { secret + Array("\(number)".utf8) }
 
-  /// Some values are in leaves, some are extents, and some are too long for the cache to keep a
-  /// proof of them.
+  /// Some values are in leaves, some are extents, and some are longer than a segment of the cache.
   private static func value(_ number: Int, _ round: Int) -> [UInt8] {
     let length =
       number % 200 == 0 ? 70_000 : number % 10 == 0 ? 3000 : 60
@@ -173,5 +172,45 @@ import Testing
     try Store.open(at: directory.store, mode: .createNew, options: try options(.aes256)).close()
     #expect(try Store.delete(at: directory.store))
     #expect(try !Store.exists(at: directory.store))
+  }
+
+  @Test func `a value of a mebibyte is decrypted once, and again after other values took its place`() throws {
+    let volume = SimulatedVolume()
+    var options = try options(.chaCha20)
+    options.reading = .buffered(cacheBytes: 8 << 20)
+    let store = try Store.open(
+      at: "store", on: volume, mode: .createNew, options: options, environment: .system)
+    let space = try store.keyspace("s")
+    func value(_ number: Int, _ length: Int = 1 << 20) -> [UInt8] {
+      (0..<length).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0 &* 7 &+ $0 >> 8) }
+    }
+    for number in 0..<16 { try store.put("\(number)", value(number), in: space) }
+    // More than a quarter of the cache.
+    try store.put("long", value(99, 3 << 20), in: space)
+    try store.checkpoint()
+    func reads(_ key: String, _ expected: [UInt8]) throws -> Int {
+      let before = volume.readCount
+      #expect(try store.get(key, in: space) == expected)
+      return volume.readCount - before
+    }
+    #expect(try reads("3", value(3)) > 0)
+    for _ in 0..<3 { #expect(try reads("3", value(3)) == 0) }
+    for _ in 0..<2 { #expect(try reads("long", value(99, 3 << 20)) > 0) }
+    for round in 0..<3 {
+      for number in 0..<16 where number != 3 || round > 0 {
+        #expect(try reads("\(number)", value(number)) > 0, "round \(round)")
+      }
+    }
+    // The first of these reads may find that a part that it shares with a neighbour is cooling.
+    _ = try reads("15", value(15))
+    #expect(try reads("15", value(15)) == 0)
+    // A snapshot keeps what it has read, and sees the value that was.
+    let snapshot = try store.snapshot()
+    try store.put("15", value(50), in: space)
+    try store.checkpoint()
+    for number in 0..<16 { _ = try reads("\(number)", value(number == 15 ? 50 : number)) }
+    #expect(try snapshot.get("15", in: space) == value(15))
+    snapshot.close()
+    try store.close()
   }
 }

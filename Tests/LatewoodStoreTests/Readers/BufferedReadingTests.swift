@@ -30,10 +30,11 @@ import Testing
     (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
   }
 
-  /// Some values are in leaves, some stay where the commit wrote them, and some are too long for
-  /// the cache to keep a proof of them.
+  /// Some values are in leaves, some stay where the commit wrote them, some are longer than a
+  /// segment of the cache, and some are too long for the cache to keep a proof of them.
   private static func value(_ number: Int, _ round: Int = 0) -> [UInt8] {
-    let length = number % 97 == 0 ? 70_000 : number % 10 == 0 ? 3000 : 100
+    let length =
+      number % 1940 == 0 ? 300_000 : number % 97 == 0 ? 70_000 : number % 10 == 0 ? 3000 : 100
     let seed = number &* 7 &+ round &* 13
     return [UInt8](unsafeUninitializedCapacity: length) { bytes, count in
       for at in 0..<length { bytes[at] = UInt8(truncatingIfNeeded: seed &+ at &* 3) }
