@@ -178,6 +178,23 @@ enum SocketCalls {
     }
   }
 
+  /// Returns the address of the other end of a connection; empty if it is not known.
+  static func peerAddress(_ descriptor: Int32) -> String {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    let result = withUnsafeMutablePointer(to: &storage) { pointer in
+      // SAFETY: `sockaddr_storage` is large enough for every address, and begins like one. The text
+      // has the length that is passed with it.
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> Int32 in
+        guard getpeername(descriptor, address, &length) == 0 else { return -1 }
+        return getnameinfo(address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+      }
+    }
+    guard result == 0 else { return "" }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
   /// Reads at most `count` bytes; none at the end of the connection.
   static func receive(_ descriptor: Int32, _ count: Int) throws(Failure) -> [UInt8] {
     var failure: Failure?

@@ -34,6 +34,8 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
     var isClosed = false
   }
 
+  /// The address of the other end; empty if it is not known.
+  package let peer: String
   private let descriptor: Int32
   private let readSource: any DispatchSourceRead
   private let writeSource: any DispatchSourceWrite
@@ -49,9 +51,12 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
 
   /// Takes over a connected descriptor.
   ///
-  /// - Parameter timeout: a read or write fails if no byte is transferred for this time.
-  init(_ descriptor: Int32, timeout: Duration) {
+  /// - Parameters:
+  ///   - timeout: a read or write fails if no byte is transferred for this time.
+  ///   - peer: the address of the other end, if it is known.
+  init(_ descriptor: Int32, timeout: Duration, from peer: String = "") {
     self.descriptor = descriptor
+    self.peer = peer
     state = Guarded(State(timeout: timeout))
     readSource = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: SocketChannel.queue)
     writeSource = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: SocketChannel.queue)

@@ -61,7 +61,8 @@ package final class SocketListener: @unchecked Sendable {
   private func accept() {
     while !isClosed.withLock({ $0 }) {
       do throws(SocketCalls.Failure) {
-        handler(SocketChannel(try SocketCalls.accept(descriptor), timeout: timeout))
+        let accepted = try SocketCalls.accept(descriptor)
+        handler(SocketChannel(accepted, timeout: timeout, from: SocketCalls.peerAddress(accepted)))
       } catch {
         if error.isInterrupted { continue }
         if error.isShortage { pause() }

@@ -108,8 +108,10 @@ package final class MemoryChannel: ByteChannel {
   }
 
   /// Returns the two ends of a connection.
-  package static func pair() -> (client: MemoryChannel, server: MemoryChannel) {
-    let (toServer, fromServer) = (MemoryPipe(), MemoryPipe())
+  ///
+  /// - Parameter pieceLength: the greatest number of bytes that the server reads at once.
+  package static func pair(pieceLength: Int = .max) -> (client: MemoryChannel, server: MemoryChannel) {
+    let (toServer, fromServer) = (MemoryPipe(pieceLength: pieceLength), MemoryPipe())
     return (
       MemoryChannel(input: fromServer, output: toServer), MemoryChannel(input: toServer, output: fromServer)
     )

@@ -148,6 +148,24 @@ private let aDay = Duration.seconds(86_400)
     }
   }
 
+  @Test(arguments: ["127.0.0.1", "::1"])
+  func `a connection knows the address of its other end`(host: String) async throws {
+    let (peers, found) = AsyncStream.makeStream(of: String.self)
+    let listener: SocketListener
+    do {
+      listener = try SocketListener(host: host, port: 0, timeout: aDay) { found.yield($0.peer) }
+    } catch {
+      // The machine has no IPv6.
+      if host == "::1" { return }
+      throw error
+    }
+    let channel = try await patient.connect(to: HTTPOrigin(host: host, port: listener.port))
+    var iterator = peers.makeAsyncIterator()
+    #expect(await iterator.next() == host)
+    channel.close()
+    listener.close()
+  }
+
   @Test func `a listener with a wrong address is an error`() throws {
     #expect(throws: HTTPError.self) { try SocketListener(host: "example.invalid", port: 0) { _ in } }
     #expect(throws: HTTPError.self) { try SocketListener(host: "203.0.113.1", port: 0) { _ in } }
