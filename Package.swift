@@ -169,7 +169,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodHTTPTests",
-      dependencies: ["LatewoodHTTP", "LatewoodConcurrency", "LatewoodSimulation", "LatewoodHTTPScripts"],
+      dependencies: [
+        "LatewoodHTTP", "LatewoodFleece", "LatewoodConcurrency", "LatewoodSimulation", "LatewoodHTTPScripts",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodNetworkTests",
@@ -285,8 +287,8 @@ let package = Package(
       dependencies: [
         "LatewoodTool", "LatewoodServing", "LatewoodNetwork", "LatewoodHTTP", "LatewoodTerminal",
         "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery",
-        "LatewoodFleece", "LatewoodStore", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency",
-        "LatewoodBytes", "LatewoodSimulation", "LatewoodTestSupport",
+        "LatewoodFleece", "LatewoodStore", "LatewoodFile", "LatewoodDevice", "LatewoodCrypto",
+        "LatewoodConcurrency", "LatewoodBytes", "LatewoodSimulation", "LatewoodTestSupport",
       ],
       swiftSettings: settings),
   ],

@@ -10,7 +10,9 @@ import LatewoodHTTP
 ///
 /// ```
 /// DatabaseService            finds the endpoint of a path
+///   AccessRules              who may do what
 ///   ServerEndpoints          /, /_up, /_uuids, /_all_dbs
+///   SessionEndpoint          /_session
 ///   ConsoleEndpoints         /_utils/: the page for browsers
 ///   DatabaseEndpoints        /{db}, its limits, _ensure_full_commit
 ///   DocumentEndpoints        /{db}/{id}: read, edit, delete, copy; open_revs
@@ -21,9 +23,9 @@ import LatewoodHTTP
 ///   LocalEndpoints           _local/{id}
 /// ```
 ///
-/// It differs from CouchDB where a file has other properties: there are no users, shards and
-/// quorums; functions in design documents are stored and never run; ids have at most 8,000 bytes;
-/// and `_revs_limit` applies to all databases of the file.
+/// It differs from CouchDB where a file has other properties: there are no shards and quorums;
+/// users have the same rights in all databases; functions in design documents are stored and never
+/// run; ids have at most 8,000 bytes; and `_revs_limit` applies to all databases of the file.
 ///
 /// Thread safety: all calls from any thread. A call blocks its thread while it reads or commits.
 package final class DatabaseService: Sendable {
@@ -41,6 +43,8 @@ package final class DatabaseService: Sendable {
     package var random: @Sendable () -> UInt64
     /// Suspends the task of a feed that waits.
     package var sleep: ChangesFeed.Sleep = { try await Task.sleep(for: $0) }
+    /// The users; nil if everybody may do everything.
+    package var users: UserDirectory?
 
     package init(version: String, environment: Environment = .system) {
       self.version = version
@@ -54,18 +58,25 @@ package final class DatabaseService: Sendable {
     self.settings = settings
   }
 
-  /// Answers a request.
+  /// Answers a request. Suspends the task while a password is checked.
+  package func answer(_ request: APIRequest) async -> APIResponse {
+    if SessionEndpoint.isLogin(request) { return await SessionEndpoint(users).logIn(request) }
+    return respond(to: request)
+  }
+
+  /// Answers a request other than that for a session.
   // Not inlined, because Swift 6.3 cannot optimize an async function with typed errors in it.
   @inline(never) package func respond(to request: APIRequest) -> APIResponse {
     let response: APIResponse
     do {
-      response = try answer(APICall(request))
+      response = try answer(APICall(request, request.user ?? (users == nil ? .everybody : .nobody)))
     } catch {
       response = APIResponse(APIError(error))
     }
     return request.method == "HEAD" ? response.withoutBody() : response
   }
 
+  var users: UserDirectory? { settings.users }
   var version: String { settings.version }
   var sleep: ChangesFeed.Sleep { settings.sleep }
   var startTime: String { String(settings.startTime) }
@@ -83,6 +94,7 @@ package final class DatabaseService: Sendable {
   // MARK: - Paths
 
   private func answer(_ call: APICall) throws -> APIResponse {
+    if let objection = AccessRules.objection(to: call) { throw objection }
     guard let first = call.path.first else { return try ServerEndpoints(self).root(call) }
     if first == ConsoleEndpoints.name { return try ConsoleEndpoints(self).answer(call) }
     if first.utf8.first == UInt8(ascii: "_"), first != CollectionHandle.defaultName,
@@ -91,7 +103,7 @@ package final class DatabaseService: Sendable {
       return response
     }
     if call.path.count == 1 { return try DatabaseEndpoints(self).answer(first, call) }
-    let database = try database(first)
+    let database = try database(first, call.user)
     let name = call.path[1]
     if name.utf8.first == UInt8(ascii: "_") {
       if let response = try answer(name, database, call) { return response }
@@ -122,16 +134,18 @@ package final class DatabaseService: Sendable {
     if first == "_local" || first == "_design", path.count > 1 {
       path.removeFirst()
       path[0] = "\(first)/\(path[0])"
-    } else if first.hasPrefix(NameRules.designPrefix) {
-      let place = PercentCoding.encode(String(first.dropFirst(NameRules.designPrefix.count)))
-      let target = "/\(PercentCoding.encode(call.path[0]))/_design/\(place)"
+    } else if call.method == "GET" || call.method == "HEAD",
+      let name = first.dropping(bytes: NameRules.designPrefix)
+    {
+      let rest = ([name] + path.dropFirst()).map(PercentCoding.encode).joined(separator: "/")
+      let target = "/\(PercentCoding.encode(call.path[0]))/_design/\(rest)\(call.queryText)"
       return APIResponse(301, fields: HTTPFields([("Location", target)]))
     }
     let id = path.removeFirst()
-    if id.hasPrefix(LocalEndpoints.prefix) {
+    if id.begins(withBytes: LocalEndpoints.prefix) {
       return try LocalEndpoints(database).answer(id, hasAttachment: !path.isEmpty, call)
     }
-    if first == "_design", path.first?.hasPrefix("_") == true {
+    if first == "_design", path.first?.utf8.first == UInt8(ascii: "_") {
       throw APIError.notImplemented("functions in design documents are stored, and never run")
     }
     if path.isEmpty { return try DocumentEndpoints(database).answer(id, call) }
@@ -141,10 +155,10 @@ package final class DatabaseService: Sendable {
   /// Returns a database by its name.
   ///
   /// - Throws: `APIError` 404.
-  func database(_ name: String) throws -> ServedDatabase {
+  func database(_ name: String, _ user: RequestUser) throws -> ServedDatabase {
     guard let collection = DatabaseNames.collection(of: name), let handle = try store.collection(collection)
     else { throw APIError.noDatabase }
-    return ServedDatabase(service: self, name: name, collection: handle)
+    return ServedDatabase(service: self, name: name, collection: handle, user: user)
   }
 }
 
@@ -153,9 +167,10 @@ struct ServedDatabase: Sendable {
   let service: DatabaseService
   let name: String
   let collection: CollectionHandle
+  let user: RequestUser
 
   var store: DocumentStore { service.store }
-  var editor: DocumentEditor { DocumentEditor(store: store, collection: collection) }
+  var editor: DocumentEditor { DocumentEditor(store: store, collection: collection, user: user) }
 
   func reads() throws -> DocumentReads { try store.reads(collection) }
 
@@ -182,8 +197,10 @@ struct ServedDatabase: Sendable {
     if text.count >= 2, text.first == "\"", text.last == "\"" { text = text.dropFirst().dropLast() }
     if text == "0" { return 0 }
     guard let dash = text.firstIndex(of: "-"), text[text.index(after: dash)...] == identity,
-      let number = UInt64(text[..<dash])
+      let number = APIQuery.natural(text[..<dash])
     else { throw APIError.badRequest("Malformed sequence supplied in 'since' parameter.") }
-    return number
+    // A later sequence is from before the file was restored from a backup. What has happened since
+    // then is not known, so everything is new.
+    return number <= (try reads().lastSequence()) ? number : 0
   }
 }

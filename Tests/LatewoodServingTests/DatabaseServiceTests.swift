@@ -123,11 +123,12 @@ import Testing
     let long = String(repeating: "x", count: 8001)
     let body =
       #"{"new_edits":false,"docs":[{"_id":"\#(long)","_rev":"1-a"},{"_id":"a","_rev":"1-a","#
-      + #""_attachments":{"x":{"data":"eA==","encoding":"gzip"}}},{"_id":"c","_rev":"1-a"}]}"#
+      + #""_attachments":{"x":{"follows":true,"encoding":"br"}}},{"_id":"c","_rev":"1-a"},"#
+      + #"{"_id":"d","_rev":"1-\#(String(repeating: "y", count: 100))"}]}"#
     let answer = try test.json("POST", "/notes/_bulk_docs", body)
-    let errors = try (0..<2).map { try answer.element(at: $0)?.element(for: "error")?.string() }
-    #expect(errors == ["illegal_docid", "bad_content_type"])
-    #expect(try answer.count() == 2 && test.send("GET", "/notes/c").status == 200)
+    let errors = try (0..<3).map { try answer.element(at: $0)?.element(for: "error")?.string() }
+    #expect(errors == ["illegal_docid", "bad_content_type", "bad_request"])
+    #expect(try answer.count() == 3 && test.send("GET", "/notes/c").status == 200)
     // What a CouchDB refuses, too, is refused as it does.
     for refused in [#"{"docs":[{"_id":""}]}"#, #"{"new_edits":false,"docs":[{"_id":"b"}]}"#] {
       #expect(try test.send("POST", "/notes/_bulk_docs", refused).status == 400)
@@ -136,8 +137,10 @@ import Testing
 
   @Test func `a content coding or type that cannot be answered is refused`() throws {
     let test = try TestService()
+    // Data in JSON are never compressed.
     let inline = #"{"_attachments":{"x":{"data":"eA==","encoding":"gzip"}}}"#
-    #expect(try test.send("PUT", "/notes/a", inline).status == 415)
+    #expect(try test.send("PUT", "/notes/inline", inline).status == 201)
+    #expect(try test.send("GET", "/notes/inline/x").text == "x")
     let split = #"{"_attachments":{"x":{"data":"eA==","content_type":"text/html\r\nX-Other: 1"}}}"#
     #expect(try test.send("PUT", "/notes/a", split).status == 400)
     let parts =
@@ -145,9 +148,145 @@ import Testing
       + #"{"_attachments":{"x":{"follows":true,"length":1}}}"#
       + "\r\n--b\r\nContent-Encoding: gzip\r\n\r\nx\r\n--b--"
     let type = ("Content-Type", "multipart/related; boundary=b")
-    #expect(try test.send("PUT", "/notes/a", parts, fields: [type]).status == 415)
+    #expect(try test.send("PUT", "/notes/a", parts, fields: [type]).status == 400)
+    let other = parts.replacing("Encoding: gzip", with: "Encoding: br")
+    #expect(try test.send("PUT", "/notes/a", other, fields: [type]).status == 415)
     let plain = parts.replacing("Content-Encoding: gzip\r\n", with: "")
     #expect(try test.send("PUT", "/notes/a", plain, fields: [type]).status == 201)
+  }
+
+  /// `hello attachments ` forty times, as a CouchDB compresses it.
+  private static let gzip =
+    Base64.decode("H4sIAAAAAAACA8tIzcnJV0gsKUlMzshNzSspVsgYFRkVGbIiAIkTJHLQAgAA".utf8) ?? []
+
+  @Test func `compressed attachments of a CouchDB are stored plain, and keep their digests`() throws {
+    let test = try TestService()
+    let plain = String(repeating: "hello attachments ", count: 40)
+    func push(_ id: String, _ length: Int, _ encodedLength: Int) -> APIResponse {
+      let facts =
+        #"{"content_type":"text/plain","revpos":1,"digest":"md5-hXVOXSNsiwEj/ijx44Sb5w==","#
+        + #""length":\#(length),"follows":true,"encoding":"gzip","encoded_length":\#(encodedLength)}"#
+      let head =
+        "--b\r\nContent-Type: application/json\r\n\r\n"
+        + #"{"_id":"\#(id)","_rev":"1-a","_attachments":{"t.txt":\#(facts)}}"#
+        + "\r\n--b\r\nContent-Disposition: attachment; filename=\"t.txt\"\r\nContent-Encoding: gzip\r\n\r\n"
+      let fields = HTTPFields([("Content-Type", "multipart/related; boundary=b")])
+      return test.service.respond(
+        to: APIRequest(
+          "PUT", "/notes/\(id)?new_edits=false", fields: fields,
+          body: Array(head.utf8) + Self.gzip + Array("\r\n--b--".utf8)))
+    }
+    #expect(push("a", 720, 45).status == 201)
+    for (length, encodedLength) in [(719, 45), (721, 45), (720, 44), (720, 46)] {
+      #expect(push("b", length, encodedLength).status == 400, "\(length), \(encodedLength)")
+    }
+    let read = try test.send("GET", "/notes/a/t.txt")
+    #expect(read.text == plain && read.fields["Content-Encoding"] == nil && read.fields["Content-MD5"] == nil)
+    #expect(try test.send("GET", "/notes/a/t.txt", fields: [("Range", "bytes=0-4")]).text == "hello")
+    let stub = try test.send("GET", "/notes/a").text
+    #expect(stub.contains(#""digest":"md5-hXVOXSNsiwEj/ijx44Sb5w==","length":720,"stub":true"#), "\(stub)")
+    // That digest is not the one of the bytes that are shown.
+    #expect(
+      try !test.send("GET", "/notes/a?attachments=true", fields: [("Accept", "application/json")]).text
+        .contains("digest"))
+    let later =
+      #"{"new_edits":false,"docs":[{"_id":"a","_revisions":{"start":2,"ids":["b","a"]},"#
+      + #""_attachments":{"t.txt":{"stub":true,"digest":"md5-hXVOXSNsiwEj/ijx44Sb5w=="}}}]}"#
+    #expect(try test.json("POST", "/notes/_bulk_docs", later).count() == 0)
+    #expect(try test.send("GET", "/notes/a/t.txt").text == plain)
+  }
+
+  @Test func `bodies may be compressed`() throws {
+    let test = try TestService()
+    func send(_ method: String, _ target: String, _ type: String, _ body: [UInt8]) -> Int {
+      let fields = HTTPFields([("Content-Type", type), ("Content-Encoding", "gzip")])
+      return test.service.respond(to: APIRequest(method, target, fields: fields, body: body)).status
+    }
+    #expect(send("PUT", "/notes/a/t.txt", "text/plain", Self.gzip) == 201)
+    #expect(try test.send("GET", "/notes/a/t.txt").text.hasPrefix("hello attachments hello"))
+    #expect(send("PUT", "/notes/b/t.txt", "text/plain", Array(Self.gzip.dropLast())) == 400)
+    #expect(send("PUT", "/notes/c", "application/json", Self.gzip) == 400)
+    // {"docs":[]}
+    let documents = Base64.decode("H4sIAAAAAAACA6tWSslPLlayio6tBQB2d1+nCwAAAA==".utf8) ?? []
+    #expect(send("POST", "/notes/_bulk_docs", "application/json", documents) == 201)
+  }
+
+  @Test func `a short request cannot ask for a response that does not fit into memory`() throws {
+    let test = try TestService()
+    let long = String(repeating: "x", count: 4000)
+    #expect(try test.send("PUT", "/notes/a", #"{"text":"\#(long)"}"#).status == 201)
+    let docs = Array(repeating: #"{"id":"a"}"#, count: 200).joined(separator: ",")
+    let keys = Array(repeating: #""a""#, count: 200).joined(separator: ",")
+    try APIResponse.$longest.withValue(200 * 4000) { () throws -> Void in
+      #expect(try test.send("POST", "/notes/_bulk_get", #"{"docs":[\#(docs)]}"#).status == 413)
+      for (query, status) in [("include_docs=true", 413), ("", 200)] {
+        let body = #"{"keys":[\#(keys)]}"#
+        #expect(try test.send("POST", "/notes/_all_docs?\(query)", body).status == status)
+      }
+    }
+    #expect(try test.send("POST", "/notes/_bulk_get", #"{"docs":[\#(docs)]}"#).status == 200)
+  }
+
+  @Test func `a local document that is refused does not prevent the others`() throws {
+    let test = try TestService()
+    let long = String(repeating: "x", count: 300)
+    let body =
+      #"{"docs":[{"_id":"_local/\#(long)"},{"_id":"_local/a","_rev":"0-18446744073709551615"},{"_id":"b"}]}"#
+    let answer = try test.json("POST", "/notes/_bulk_docs", body)
+    let errors = try (0..<3).map { try answer.element(at: $0)?.element(for: "error")?.string() }
+    #expect(errors == ["illegal_docid", "bad_request", nil])
+    #expect(try test.send("GET", "/notes/b").status == 200)
+  }
+
+  @Test func `after a backup was restored, a client gets all changes again`() throws {
+    let test = try TestService()
+    for id in ["a", "b"] { #expect(try test.send("PUT", "/notes/\(id)", "{}").status == 201) }
+    let changes = try test.json("GET", "/notes/_changes")
+    let last = try #require(try changes.element(for: "last_seq")?.string())
+    let identity = last.drop { $0 != "-" }
+    for (since, count) in [(last, 0), ("0", 2), ("1000\(identity)", 2), ("\(UInt64.max)\(identity)", 2)] {
+      let changes = try test.json("GET", "/notes/_changes?since=\(since)")
+      #expect(try changes.element(for: "results")?.count() == count, "\(since)")
+    }
+    #expect(try test.send("GET", "/notes/_changes?since=%2B1\(identity)").status == 400)
+  }
+
+  @Test func `a revision that cannot be stored is missing, and its neighbours are not`() throws {
+    let test = try TestService()
+    #expect(try test.send("PUT", "/notes/a?new_edits=false", #"{"_rev":"1-a"}"#).status == 201)
+    let odd = "2-" + String(repeating: "z", count: 100)
+    let answer = try test.send(
+      "POST", "/notes/_revs_diff", #"{"a":["1-a","1-b","\#(odd)"],"c":["\#(odd)"],"d":["1-d"],"e":[]}"#)
+    #expect(answer.status == 200)
+    #expect(
+      answer.text
+        == #"{"a":{"missing":["1-b","\#(odd)"]},"d":{"missing":["1-d"]},"c":{"missing":["\#(odd)"]}}"#
+        + "\n")
+    #expect(try test.send("POST", "/notes/_revs_diff", #"{"a":["x"]}"#).status == 400)
+  }
+
+  @Test func `a design document is named by one segment or two`() throws {
+    let test = try TestService()
+    #expect(try test.send("PUT", "/notes/_design%2Fx", "{}").status == 201)
+    #expect(try test.send("GET", "/notes/_design/x").status == 200)
+    let moved = try test.send("GET", "/notes/_design%2Fx/a%2Fb/c?rev=1-a&x=%20")
+    #expect(moved.status == 301 && moved.fields["Location"] == "/notes/_design/x/a%2Fb/c?rev=1-a&x=%20")
+    // A combining mark after the slash is a part of the name.
+    #expect(try test.send("PUT", "/notes/_design/%CC%81x", "{}").status == 201)
+    #expect(try test.send("PUT", "/notes/_local/%CC%81x", "{}").status == 201)
+    let changes = try test.json("GET", "/notes/_changes?filter=_design")
+    #expect(try changes.element(for: "results")?.count() == 2)
+    #expect(try test.json("GET", "/notes/_design_docs").element(for: "rows")?.count() == 2)
+    #expect(try test.json("POST", "/notes/_find", #"{"selector":{}}"#).element(for: "docs")?.count() == 0)
+  }
+
+  @Test(arguments: ["*", "\"x\", *", "\"x\",W/ETAG", "ETAG , \"x\""])
+  func `a client that has the version gets no body`(text: String) throws {
+    let test = try TestService()
+    let etag = try #require(try test.send("PUT", "/notes/a", "{}").fields["ETag"])
+    let field = ("If-None-Match", text.replacing("ETAG", with: etag))
+    #expect(try test.send("GET", "/notes/a", fields: [field]).status == 304)
+    #expect(try test.send("GET", "/notes/a", fields: [("If-None-Match", "\"x\"")]).status == 200)
   }
 
   @Test func `stubs name attachments of any stored revision`() throws {

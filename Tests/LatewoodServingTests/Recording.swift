@@ -9,6 +9,8 @@ struct Exchange {
   var number: Int
   var group: String
   var note: String
+  /// Whose credentials the request has: `admin`, `none` or `wrong`.
+  var auth: String
   var request: APIRequest
   var status: Int
   var fields: HTTPFields
@@ -54,6 +56,7 @@ enum Recording {
     let response = try element.element(for: "response") ?? empty
     return Exchange(
       number: try number(element, "n"), group: try text(element, "group"), note: try text(element, "note"),
+      auth: try text(element, "auth"),
       request: APIRequest(
         try text(request, "method"), try text(request, "path"), fields: try fields(request),
         body: try body(request)),

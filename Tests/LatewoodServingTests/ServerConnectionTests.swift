@@ -1,8 +1,9 @@
 import LatewoodConcurrency
 import LatewoodHTTP
 import LatewoodHTTPScripts
-import LatewoodServing
 import Testing
+
+@testable import LatewoodServing
 
 @Suite struct ServerConnectionTests {
   /// Sends bytes over a connection to a service, in pieces, and returns everything that comes back
@@ -12,19 +13,13 @@ import Testing
   ) async throws -> (text: String, served: [ServerConnection.Served]) {
     let test = try TestService()
     let service = test.service
-    let (client, server) = MemoryChannel.pair()
+    let (client, server) = MemoryChannel.pair(pieceLength: length)
     let served = Guarded<[ServerConnection.Served]>([])
     let connection = ServerConnection(
       server, limits: limits, onServed: { one in served.withLock { $0.append(one) } },
       answer: { service.respond(to: $0) })
     async let run: Void = connection.run()
-    let bytes = Array(text.utf8)
-    var start = 0
-    while start < bytes.count {
-      let end = min(bytes.count, length < bytes.count ? start + length : bytes.count)
-      do { try await client.write(Array(bytes[start..<end])) } catch { break }
-      start = end
-    }
+    try await client.write(Array(text.utf8))
     client.endWriting()
     var answer: [UInt8] = []
     do { while let piece = try await client.read() { answer += piece } } catch {}
@@ -116,6 +111,99 @@ import Testing
     #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 201 "))
     client.endWriting()
     await run
+  }
+
+  @Test(arguments: [
+    "PUT /notes/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n\(String(repeating: "1", count: 2000))",
+    "PUT /notes/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n",
+  ])
+  func `a chunk that is too long is too long a body, not a header`(text: String) async throws {
+    #expect(try await exchange(text).served.map(\.status) == [413])
+  }
+
+  @Test func `a target may be a whole URL, whose host counts`() async throws {
+    let requests =
+      "GET http://localhost:5984/notes?x=1 HTTP/1.1\r\nHost: other\r\n\r\n"
+      + "GET HTTP://LOCALHOST HTTP/1.1\r\nHost: other\r\n\r\n"
+      + "GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
+      + "GET http:///notes HTTP/1.1\r\nHost: localhost\r\n\r\n" + head("GET * HTTP/1.1")
+    let (_, served) = try await exchange(requests)
+    #expect(served.map(\.status) == [200, 200, 403, 403, 400])
+    #expect(served.map(\.target).prefix(2) == ["/notes?x=1", "/"])
+  }
+
+  @Test func `a request that arrives too slowly ends the connection`() async throws {
+    var limits = ServerConnection.Limits()
+    let start = ContinuousClock.now
+    let time = Guarded(Duration.zero)
+    // Each piece takes ten seconds.
+    limits.now = {
+      time.withLock { time in
+        time += .seconds(10)
+        return start + time
+      }
+    }
+    let slow = head("GET /notes HTTP/1.1")
+    #expect(
+      try await exchange(slow, pieces: slow.utf8.count / 3, limits: limits).served.map(\.status) == [200])
+    #expect(try await exchange(slow, pieces: 2, limits: limits).served.map(\.status) == [408])
+    // A KiB a second is fast enough.
+    let body = #"{"text":"\#(String(repeating: "x", count: 200_000))"}"#
+    let long = head("PUT /notes/a HTTP/1.1", "Content-Length: \(body.utf8.count)") + body
+    #expect(try await exchange(long, pieces: 11_000, limits: limits).served.map(\.status) == [201])
+    #expect(try await exchange(long, pieces: 5_000, limits: limits).served.map(\.status) == [408])
+  }
+
+  @Test func `bodies of all connections share their memory`() async throws {
+    var limits = ServerConnection.Limits()
+    limits.bodies = BodyBudget(10)
+    let put = head("PUT /notes/a HTTP/1.1", "Content-Length: 7") + #"{"n":1}"#
+    let other = head("PUT /notes/b HTTP/1.1", "Content-Length: 7") + #"{"n":1}"#
+    let long = head("PUT /notes/c HTTP/1.1", "Content-Length: 11") + #"{"n":10000}"#
+    #expect(try await exchange(put + other + long, limits: limits).served.map(\.status) == [201, 201, 503])
+    // A connection that was cut off has given its part back.
+    _ = try await exchange(String(put.dropLast()), limits: limits)
+    #expect(try await exchange(put, limits: limits).served.map(\.status) == [201])
+  }
+
+  // MARK: - Feeds
+
+  /// Begins a feed, and returns what the client has read of it so far.
+  private func beginFeed(
+    _ test: TestService, _ served: Guarded<[ServerConnection.Served]>
+  ) async throws -> (client: MemoryChannel, run: Task<Void, Never>) {
+    let service = test.service
+    let (client, server) = MemoryChannel.pair()
+    let connection = ServerConnection(
+      server, onServed: { one in served.withLock { $0.append(one) } }, answer: { service.respond(to: $0) })
+    let run = Task { await connection.run() }
+    try await client.write(
+      Array(head("GET /notes/_changes?feed=longpoll&since=now&heartbeat=60000 HTTP/1.1").utf8))
+    let start = try #require(try await client.read())
+    #expect(String(decoding: start, as: UTF8.self).hasPrefix("HTTP/1.1 200 OK"))
+    return (client, run)
+  }
+
+  @Test func `a feed ends when its client is gone`() async throws {
+    let served = Guarded<[ServerConnection.Served]>([])
+    let (client, run) = try await beginFeed(TestService(), served)
+    client.endWriting()
+    await run.value
+    #expect(served.withLock { $0.map(\.status) } == [200])
+  }
+
+  @Test func `a request that is sent while a feed waits is answered after it`() async throws {
+    let served = Guarded<[ServerConnection.Served]>([])
+    let test = try TestService()
+    let (client, run) = try await beginFeed(test, served)
+    try await client.write(Array(head("GET /notes/a HTTP/1.1", "Connection: close").utf8))
+    #expect(try test.send("PUT", "/notes/a", "{}").status == 201)
+    var text = ""
+    do { while let piece = try await client.read() { text += String(decoding: piece, as: UTF8.self) } } catch
+    {}
+    await run.value
+    #expect(served.withLock { $0.map(\.target).last } == "/notes/a")
+    #expect(text.contains("0\r\n\r\nHTTP/1.1 200 OK") && text.contains(#""_id":"a""#))
   }
 
   @Test(

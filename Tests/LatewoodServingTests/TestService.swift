@@ -10,22 +10,31 @@ struct TestService {
   let store: DocumentStore
   let service: DatabaseService
 
-  /// - Parameter sleep: how feeds wait for a time; default: until the test ends.
-  init(sleep: @escaping ChangesFeed.Sleep = { _ in try await Task.sleep(for: .seconds(86_400)) }) throws {
+  /// - Parameters:
+  ///   - users: the users; nil if everybody may do everything.
+  ///   - sleep: how feeds wait for a time; default: until the test ends.
+  init(
+    users: UserDirectory? = nil,
+    sleep: @escaping ChangesFeed.Sleep = { _ in try await Task.sleep(for: .seconds(86_400)) }
+  ) throws {
     store = try DocumentStore.inMemory()
     var settings = DatabaseService.Settings(version: "0.0.0")
     settings.sleep = sleep
+    settings.users = users
     service = DatabaseService(store, settings)
     #expect(try send("PUT", "/notes").status == 201)
   }
 
   /// Sends a request with a body in JSON.
+  ///
+  /// - Parameter user: the user; an administrator if not given.
   func send(
-    _ method: String, _ target: String, _ body: String = "", fields: [(String, String)] = []
+    _ method: String, _ target: String, _ body: String = "", fields: [(String, String)] = [],
+    as user: RequestUser = .everybody
   ) throws -> APIResponse {
     var all = HTTPFields(fields)
     if all["Content-Type"] == nil { all.add("Content-Type", "application/json") }
-    return service.respond(to: APIRequest(method, target, fields: all, body: Array(body.utf8)))
+    return service.respond(to: APIRequest(method, target, fields: all, body: Array(body.utf8), user: user))
   }
 
   /// Sends a request, and returns the answer as a JSON value.

@@ -1,11 +1,12 @@
+import LatewoodCrypto
 import LatewoodDevice
 import LatewoodDocuments
 import LatewoodHTTP
 import LatewoodNetwork
-import LatewoodServing
 import LatewoodTerminal
 import Testing
 
+@testable import LatewoodServing
 @testable import LatewoodTool
 
 @Suite struct ServeCommandTests {
@@ -17,7 +18,7 @@ import Testing
     var connector = SocketConnector()
     connector.timeout = .seconds(86_400)
     let client = HTTPClient(
-      origin: HTTPOrigin(host: DatabaseServer.host, port: server.port), connector: connector)
+      origin: HTTPOrigin(host: DatabaseServer.loopback, port: server.port), connector: connector)
     let json = HTTPFields([("Content-Type", "application/json")])
     func send(_ method: String, _ path: [String], _ body: String) async throws -> (Int, String) {
       let response = try await client.send(
@@ -50,10 +51,92 @@ import Testing
     #expect(try tool("doc", "get", "@", "a").code == .success)
   }
 
+  @Test func `users are written by one command and served by another`() async throws {
+    let directory = try ToolDirectory()
+    let (users, database) = (directory.file("users"), directory.file("db"))
+    func set(_ name: String, _ password: String, _ options: String...) throws -> Int32? {
+      let secret = Array(password.utf8).withUnsafeBytes { SecretBytes(copying: $0) }
+      let arguments =
+        ["users", "set", users, name, "--rounds", "1000", "--password-fd"]
+        + ["\(SystemCalls.secretDescriptor)"] + options
+      return try ChildProcess.run(
+        BuiltTool.path(), arguments: arguments.map { Array($0.utf8) }, hasInput: false, secret: secret)
+    }
+    #expect(try set("admin", "old", "--admin") == 0)
+    #expect(try set("ann", "pw", "--role", "a", "--role", "b") == 0)
+    // Another password, the same roles.
+    #expect(try set("admin", "new") == 0)
+    #expect(try set("a:b", "pw") != 0)
+    let listed = BuiltTool.run(["users", users])
+    #expect(listed.output == "admin  _admin\nann  a  b\n", "\(listed)")
+    #expect(BuiltTool.run(["users", users, "--json"]).output.contains(#"{"name":"ann","roles":["a","b"]}"#))
+    #expect(BuiltTool.run(["users", "remove", users, "bo"]).code == .no)
+    let tool = try ToolRun()
+    let (run, output) = try tool.serving(
+      database, "--create", "--port", "0", "--users", users, "--listen", "0.0.0.0", "--insecure-http")
+    #expect(output.hasPrefix("Serving ") && output.contains(" at http://0.0.0.0:"))
+    var connector = SocketConnector()
+    connector.timeout = .seconds(86_400)
+    let client = HTTPClient(
+      origin: HTTPOrigin(host: DatabaseServer.loopback, port: run.server.port), connector: connector)
+    for (name, password, status) in [
+      ("admin", "old", 401), ("admin", "new", 200), ("ann", "pw", 403), ("bo", "pw", 401),
+    ] {
+      let credentials = BasicCredentials(name: name, password: password)
+      let fields = HTTPFields([("Authorization", credentials.authorization)])
+      let response = try await client.send(HTTPRequest("GET", HTTPTarget(["_all_dbs"]), fields: fields))
+      _ = try await response.collect(limit: 1 << 20)
+      #expect(response.head.status == status, "\(name) \(password)")
+    }
+    client.close()
+    try run.close()
+    #expect(BuiltTool.run(["users", "remove", users, "admin"]).code == .success)
+    #expect(try directory.bytes(of: "users").starts(with: "ann:a,b:pbkdf2-sha256:1000:".utf8))
+  }
+
+  @Test func `a file of users that others may read is refused`() throws {
+    let directory = try ToolDirectory()
+    let device = try FileVolume().open(directory.file("users"), .createExclusive(permissions: 0o644))
+    device.close()
+    let result = BuiltTool.run(["users", directory.file("users")])
+    #expect(result.code == .cannotOpen && result.error.contains("chmod 600"), "\(result)")
+    try directory.write(Array("# none\n\nann:x\n".utf8), to: "other")
+    let broken = BuiltTool.run(["serve", directory.file("db"), "--users", directory.file("other")])
+    #expect(broken.code == .badInput && broken.error.contains("line 3"), "\(broken)")
+    #expect(try !FileVolume().exists(directory.file("db")))
+  }
+
+  @Test func `lines for programs and for people are bounded, and their number, too`() throws {
+    let lines = ServedLines()
+    let served = ServerConnection.Served(
+      method: "GET", target: "/" + String(repeating: "x", count: 20_000), status: 200, length: 7,
+      user: "a\u{1b}b", address: "::1")
+    for _ in 0..<(ServedLines.mostWaiting + 5) { lines.add(served) }
+    let (waiting, omitted) = lines.next()
+    #expect(waiting.count == ServedLines.mostWaiting && omitted == 5)
+    lines.add(served)
+    #expect(lines.next().served.count == 1)
+    let console = Console(input: ByteInput(descriptor: -1), output: Output(), error: Output())
+    try ServedLines.print(served, on: console)
+    let text = String(decoding: console.output.take(), as: UTF8.self)
+    #expect(text.hasPrefix("GET /xxx") && text.hasSuffix("... 200 7 0x611b62\n") && text.utf8.count < 600)
+    console.printsJSON = true
+    try ServedLines.print(served, on: console)
+    let json = String(decoding: console.output.take(), as: UTF8.self)
+    #expect(json.hasSuffix(#""status":200,"length":7,"user":"a\u001bb","address":"::1"}"# + "\n"), "\(json)")
+  }
+
   @Test(
     arguments: [
       (["serve"], ExitCode.usage), (["serve", "none.latewood", "--port", "0"], .cannotOpen),
       (["serve", "@", "--port", "65536"], .usage), (["serve", "@", "--port", "x"], .usage),
+      (["serve", "@", "--listen", "0.0.0.0"], .usage), (["serve", "@", "--listen", "::"], .usage),
+      (["serve", "@", "--listen", "192.0.2.1", "--insecure-http"], .usage),
+      (["serve", "@", "--listen", "127.0.0.1.example", "--insecure-http"], .usage),
+      (["serve", "@", "--behind-proxy"], .usage), (["serve", "@", "--cors", "*"], .usage),
+      (["serve", "@", "--cors", "example.org"], .usage), (["serve", "@", "--users", "none"], .cannotOpen),
+      (["users"], .usage), (["users", "none"], .cannotOpen), (["users", "remove", "none", "x"], .cannotOpen),
+      (["users", "set", "none", "x"], .usage), (["users", "set", "none", "x", "--rounds", "9"], .usage),
     ] as [([String], ExitCode)])
   func `wrong operands are refused`(arguments: [String], code: ExitCode) throws {
     let tool = try ToolRun()

@@ -95,6 +95,9 @@ package struct JSONOutput: ~Copyable {
     isFirst = true
   }
 
+  /// The number of bytes since the last call of `take`.
+  package var count: Int { buffer.count }
+
   /// Returns the text since the last call.
   package mutating func take() -> [UInt8] {
     defer { buffer.removeAll() }

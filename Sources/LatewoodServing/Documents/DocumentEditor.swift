@@ -1,4 +1,3 @@
-import LatewoodCrypto
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodReplicator
@@ -11,6 +10,8 @@ import LatewoodReplicator
 struct DocumentEditor {
   let store: DocumentStore
   let collection: CollectionHandle
+  /// Only administrators edit design documents.
+  let user: RequestUser
 
   /// A document whose attachments are stored as blobs.
   struct Prepared {
@@ -31,36 +32,38 @@ struct DocumentEditor {
   fileprivate struct Content {
     var blob: BlobHandle
     var digest: String
+    var encoding: PeerAttachment.Encoding?
   }
 
   /// Stores the contents of the attachments of a document.
   ///
   /// - Parameter parts: the contents of attachments that follow the document in a message, by name.
   func prepare(
-    _ document: IncomingDocument, id: String, parts: [ExactName: [UInt8]] = [:]
+    _ document: IncomingDocument, id: String, parts: [ExactName: IncomingDocument.Part] = [:]
   ) throws -> Prepared {
+    try check(id)
     var prepared = Prepared(id: id, document: document)
     for attachment in document.attachments {
-      let bytes: [UInt8]
+      let found: IncomingDocument.Part
       switch attachment.content {
       case .stub: continue
-      case .data(let data): bytes = data
+      case .data(let data): found = try IncomingDocument.Part(data, isGzip: false)
       case .follows:
         guard let part = parts[ExactName(attachment.name)] else {
           throw APIError.badRequest("Invalid attachment data for \(attachment.name)")
         }
-        bytes = part
+        found = part
       }
       prepared.contents[ExactName(attachment.name)] = Content(
-        blob: try store.putBlob(bytes), digest: DocumentEditor.digest(of: bytes))
+        blob: try store.putBlob(found.bytes), digest: found.digest, encoding: found.encoding)
     }
     return prepared
   }
 
-  private static func digest(of bytes: [UInt8]) -> String {
-    var hash = MD5()
-    bytes.withUnsafeBytes { hash.update($0) }
-    return "md5-" + Base64.encode(hash.digest())
+  /// Throws if the user must not edit a document.
+  private func check(_ id: String) throws(APIError) {
+    guard id.begins(withBytes: NameRules.designPrefix) else { return }
+    if let objection = AccessRules.designObjection(to: user) { throw objection }
   }
 
   // MARK: - In a batch
@@ -127,6 +130,7 @@ struct DocumentEditor {
   func copy(
     _ body: [UInt8], to id: String, parent: RevisionID?, _ writer: DocumentWriter
   ) throws -> RevisionID {
+    try check(id)
     let parts = try BodyAttachments(body)
     var document = IncomingDocument(body: parts.body)
     document.revision = parent
@@ -194,7 +198,8 @@ struct DocumentEditor {
         BodyAttachments.Attachment(
           name: attachment.name, contentType: attachment.contentType ?? BodyAttachments.usualType,
           blob: content.blob.digest, sourceDigest: content.digest, length: content.blob.length,
-          revisionPosition: attachment.revisionPosition.map { min($0, generation) } ?? generation))
+          revisionPosition: attachment.revisionPosition.map { min($0, generation) } ?? generation,
+          encoding: content.encoding))
     }
     return try parts.joined()
   }

@@ -1,3 +1,4 @@
+import LatewoodCrypto
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodHTTP
@@ -20,17 +21,56 @@ struct IncomingDocument {
     var contentType: String?
     var digest: String?
     var revisionPosition: UInt64?
+    /// Whether the bytes that follow are gzip, as a CouchDB sends texts to its replicas.
+    var isGzip = false
     var content: Content
 
     init(
       name: String, contentType: String? = nil, digest: String? = nil, revisionPosition: UInt64? = nil,
-      content: Content
+      isGzip: Bool = false, content: Content
     ) {
       self.name = name
       self.contentType = contentType
       self.digest = digest
       self.revisionPosition = revisionPosition
+      self.isGzip = isGzip
       self.content = content
+    }
+  }
+
+  /// The bytes of an attachment that arrived in a part of a message.
+  struct Part {
+    /// The bytes, decoded.
+    var bytes: [UInt8]
+    /// The coding in which they came; nil if they were plain.
+    var encoding: PeerAttachment.Encoding?
+    /// CouchDB's digest, which is that of the bytes as they came.
+    var digest: String
+
+    /// The greatest length of decoded bytes.
+    static let longest = 64 << 20
+
+    init(_ sent: [UInt8], isGzip: Bool) throws(APIError) {
+      digest = Part.digest(of: sent)
+      bytes = sent
+      guard isGzip else { return }
+      bytes = try Part.decoded(sent)
+      encoding = PeerAttachment.Encoding(name: Part.gzip, length: UInt64(sent.count))
+    }
+
+    static let gzip = "gzip"
+
+    /// Decodes a body in gzip.
+    static func decoded(_ sent: [UInt8]) throws(APIError) -> [UInt8] {
+      do throws(HTTPError) { return try Gzip.decode(sent, limit: longest) } catch {
+        throw error.kind == .tooLarge ? APIError(413, "too_large", error.reason) : .badRequest(error.reason)
+      }
+    }
+
+    private static func digest(of bytes: [UInt8]) -> String {
+      var hash = MD5()
+      bytes.withUnsafeBytes { hash.update($0) }
+      return "md5-" + Base64.encode(hash.digest())
     }
   }
 
@@ -38,8 +78,9 @@ struct IncomingDocument {
     /// The parent has the same attachment.
     case stub
     case data([UInt8])
-    /// The bytes are in a part of the message, and have this length if it is known.
-    case follows(length: UInt64?)
+    /// The bytes are in a part of the message, and have this length if it is known, and this one
+    /// when they are decoded.
+    case follows(length: UInt64?, decoded: UInt64?)
   }
 
   /// Members that are allowed and ignored, because they are only about the answer that the document
@@ -76,7 +117,7 @@ struct IncomingDocument {
       case "_rev":
         guard let text = try value.string() else { throw APIError.badRequest("Invalid rev format") }
         // The revisions of local documents have the generation 0.
-        revision = text.hasPrefix("0-") ? nil : try APIQuery.revision(text)
+        revision = text.begins(withBytes: "0-") ? nil : try APIQuery.revision(text)
       case "_revisions": history = try IncomingDocument.history(value)
       case "_deleted":
         guard let flag = try value.boolean() else { throw APIError.specialMember(name) }
@@ -116,12 +157,14 @@ struct IncomingDocument {
       let type = try facts.element(for: "content_type")?.string()
       if let type { try check(contentType: type, of: name) }
       let content: Content
+      var isGzip = false
       if try facts.element(for: "stub")?.boolean() == true {
         content = .stub
-      } else if let encoding = try facts.element(for: "encoding")?.string(), encoding != "identity" {
-        throw encoded(encoding, name)
       } else if try facts.element(for: "follows")?.boolean() == true {
-        content = .follows(length: try facts.element(for: "length")?.natural())
+        isGzip = try self.isGzip(facts.element(for: "encoding")?.string(), of: name)
+        let length = try facts.element(for: "length")?.natural()
+        content = .follows(
+          length: isGzip ? try facts.element(for: "encoded_length")?.natural() : length, decoded: length)
       } else if let text = try facts.element(for: "data")?.string(), let data = Base64.decode(text.utf8) {
         content = .data(data)
       } else {
@@ -130,7 +173,7 @@ struct IncomingDocument {
       return Attachment(
         name: name, contentType: type,
         digest: try facts.element(for: "digest")?.string(),
-        revisionPosition: try facts.element(for: "revpos")?.natural(), content: content)
+        revisionPosition: try facts.element(for: "revpos")?.natural(), isGzip: isGzip, content: content)
     }
   }
 
@@ -152,21 +195,22 @@ struct IncomingDocument {
     }
   }
 
-  /// Throws if the bytes of an attachment are sent in a content coding, such as gzip.
-  static func check(encoding: String?, of name: String) throws(APIError) {
-    if let encoding, encoding != "identity" { throw encoded(encoding, name) }
-  }
-
-  private static func encoded(_ encoding: String, _ name: String) -> APIError {
-    APIError(
-      415, "bad_content_type",
-      "The attachment '\(name)' is sent with the content coding \(encoding), which is not supported")
+  /// Whether a content coding is gzip. Throws if it is another one.
+  static func isGzip(_ encoding: String?, of name: String) throws(APIError) -> Bool {
+    switch encoding {
+    case nil, "identity": return false
+    case Part.gzip: return true
+    case let encoding?:
+      throw APIError(
+        415, "bad_content_type",
+        "The attachment '\(name)' is sent with the content coding \(encoding), which is not supported")
+    }
   }
 
   /// Checks an id for a document that is not local.
   static func check(id: String) throws(APIError) {
     if id.isEmpty { throw APIError(400, "illegal_docid", "Document id must not be empty") }
-    if id.utf8.first == UInt8(ascii: "_"), !id.hasPrefix(NameRules.designPrefix) {
+    if id.utf8.first == UInt8(ascii: "_"), !id.begins(withBytes: NameRules.designPrefix) {
       throw APIError(400, "illegal_docid", "Only reserved document ids may start with underscore.")
     }
     if let objection = NameRules.objection(toID: id) {

@@ -83,6 +83,7 @@ struct RevisionWriter {
     _ id: String, _ node: RevisionTree.Node, of record: DocumentRecord, _ stored: [UInt8],
     _ reads: DocumentReads, _ store: DocumentStore, to output: inout JSONOutput
   ) throws -> [BodyAttachments.Attachment] {
+    try output.checkLength()
     let parts = try BodyAttachments(stored)
     output.beginDictionary()
     output.member("_id", id)
@@ -166,14 +167,18 @@ struct RevisionWriter {
       output.beginDictionary()
       output.member("content_type", attachment.contentType)
       output.member("revpos", position)
-      output.member("digest", attachment.sourceDigest ?? attachment.blob.text)
       let isShown = self.attachments || attachmentsSince != nil && position > known
+      // A digest of compressed bytes would not fit the plain ones that are shown.
+      if !isShown || attachment.encoding == nil {
+        output.member("digest", attachment.sourceDigest ?? attachment.blob.text)
+      }
       if isShown, follows {
         following.append(attachment)
         if let length = attachment.length { output.member("length", length) }
         output.member("follows", true)
       } else if isShown, let blob = try store.blob(attachment.blob) {
         output.key("data")
+        try output.checkLength(adding: blob.length / 3 * 4)
         try blob.read().withUnsafeBytes { output.data($0) }
       } else {
         if let length = attachment.length { output.member("length", length) }

@@ -12,7 +12,11 @@ struct AttachmentEndpoints {
   func answer(_ id: String, _ name: String, _ call: APICall) throws -> APIResponse {
     switch call.method {
     case "GET", "HEAD": return try read(id, name, call)
-    case "PUT": return try change(id, name, content: call.body, call)
+    case "PUT":
+      // Here, too, the digest is that of the plain bytes.
+      let isGzip = try IncomingDocument.isGzip(call.fields["Content-Encoding"], of: name)
+      let content = isGzip ? try IncomingDocument.Part.decoded(call.body) : call.body
+      return try change(id, name, content: content, call)
     case "DELETE": return try change(id, name, content: nil, call)
     default: throw APIError.methodNotAllowed("DELETE,GET,HEAD,PUT")
     }
@@ -34,12 +38,13 @@ struct AttachmentEndpoints {
       // A browser must not run the script in an attachment as a page of this server.
       ("Content-Security-Policy", "sandbox"),
     ])
-    // Ranges of an attachment that is stored compressed would be ranges of its plain bytes.
-    if let encoding = attachment.encoding { fields.add("Content-Encoding", encoding.name) }
-    let isPlain = attachment.encoding == nil
-    if isPlain { fields.add("Accept-Ranges", "bytes") }
-    guard isPlain, let range = try call.range(of: blob.length) else {
-      if digest.hasPrefix("md5-") { fields.add("Content-MD5", String(digest.dropFirst(4))) }
+    fields.add("Accept-Ranges", "bytes")
+    guard let range = try call.range(of: blob.length) else {
+      // The digest of an attachment that a CouchDB compresses is that of the compressed bytes. Here
+      // the blob has the plain ones.
+      if digest.hasPrefix("md5-"), attachment.encoding == nil {
+        fields.add("Content-MD5", String(digest.dropFirst(4)))
+      }
       var response = APIResponse(200, fields: fields, body: call.isHead ? [] : try blob.read())
       if call.isHead { response.length = blob.length }
       return response
@@ -56,9 +61,6 @@ struct AttachmentEndpoints {
   ) throws -> APIResponse {
     try IncomingDocument.check(id: id)
     try IncomingDocument.check(attachment: name)
-    if content != nil {
-      try IncomingDocument.check(encoding: call.fields["Content-Encoding"], of: name)
-    }
     let parent = try call.namedRevision()
     let (reads, editor) = (try database.reads(), database.editor)
     let record = try reads.record(of: id)
@@ -117,9 +119,10 @@ extension APICall {
     guard let text = fields["Range"], text.hasPrefix("bytes="), !text.contains(",") else { return nil }
     let ends = text.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
     guard ends.count == 2 else { return nil }
-    let (first, last) = (UInt64(ends[0]), UInt64(ends[1]))
-    let unsatisfiable = APIError(
+    let (first, last) = (APIQuery.natural(ends[0]), APIQuery.natural(ends[1]))
+    var unsatisfiable = APIError(
       416, "requested_range_not_satisfiable", "Requested range not satisfiable")
+    unsatisfiable.range = "bytes */\(length)"
     switch (first, last) {
     case (let first?, _) where last != nil || ends[1].isEmpty:
       guard first < length else { throw unsatisfiable }

@@ -41,9 +41,8 @@ struct BulkEndpoints {
     let editor = database.editor
     let items = try documents.map { json in
       do { return try item(json, isEdit: isEdit, editor) } catch let error as APIError
-        where !isEdit && (error.error == "illegal_docid" || error.status == 415)
+        where BulkEndpoints.isAboutOne(error, isEdit: isEdit)
       {
-        // CouchDB takes such documents, so one of them would otherwise stop a replication for ever.
         let revision = try json.element(for: "_rev")?.string()
         return .refused(
           Outcome(id: try json.element(for: "_id")?.string() ?? "", revision: revision, error: error))
@@ -60,10 +59,17 @@ struct BulkEndpoints {
     }
   }
 
+  /// Whether a document that cannot be saved does not prevent the others: the user must not edit
+  /// it, or CouchDB takes it from replicas, so that it would otherwise stop a replication for ever.
+  private static func isAboutOne(_ error: APIError, isEdit: Bool) -> Bool {
+    if error.status == 401 || error.status == 403 { return true }
+    return !isEdit && (error.error == "illegal_docid" || error.status == 415 || error == .oddRevision)
+  }
+
   private func item(_ json: FleeceElement, isEdit: Bool, _ editor: DocumentEditor) throws -> Item {
     let document = try IncomingDocument(json)
     let id = document.id ?? database.service.makeID()
-    if id.hasPrefix(LocalEndpoints.prefix) { return .local(json, id: id) }
+    if id.begins(withBytes: LocalEndpoints.prefix) { return .local(json, id: id) }
     try IncomingDocument.check(id: id)
     if !isEdit { _ = try document.foreignHistory() }
     return .document(try editor.prepare(document, id: id))
@@ -94,7 +100,12 @@ struct BulkEndpoints {
     switch item {
     case .refused(let outcome): return outcome
     case .local(let json, let id):
-      return Outcome(id: id, revision: try LocalEndpoints.put(json, id, database, writer))
+      var outcome = Outcome(id: id)
+      do { outcome.revision = try LocalEndpoints.put(json, id, database, writer) } catch let error as APIError
+      {
+        outcome.error = error
+      }
+      return outcome
     case .document(let prepared):
       var outcome = Outcome(id: prepared.id)
       do {
@@ -199,10 +210,16 @@ struct BulkEndpoints {
   // MARK: - _revs_diff
 
   private func difference(_ call: APICall, isShort: Bool) throws -> APIResponse {
+    // CouchDB allows digests that no revision here can have. They are missing.
+    var odd: [(id: String, revisions: [String])] = []
     let asked = try (call.object().members() ?? []).map { id, list in
-      (id: id, revisions: try APIQuery.revisions(list))
+      let (revisions, others) = try APIQuery.possibleRevisions(list)
+      if !others.isEmpty { odd.append((id, others)) }
+      return (id: id, revisions: revisions)
     }
     let found = try database.reads().difference(asked)
+    let others = Dictionary(odd.map { (ExactName($0.id), $0.revisions) }, uniquingKeysWith: { $0 + $1 })
+    let ids = Set(found.map { ExactName($0.id) })
     return APIResponse { output in
       output.beginDictionary()
       if isShort {
@@ -210,29 +227,36 @@ struct BulkEndpoints {
         output.beginDictionary()
       }
       for item in found {
-        output.key(item.id)
-        let missing = item.missing.sorted()
-        if isShort {
-          BulkEndpoints.write(missing, to: &output)
-          continue
-        }
-        output.beginDictionary()
-        output.key("missing")
-        BulkEndpoints.write(missing, to: &output)
-        if !item.possibleAncestors.isEmpty {
-          output.key("possible_ancestors")
-          BulkEndpoints.write(item.possibleAncestors, to: &output)
-        }
-        output.endDictionary()
+        let missing = item.missing.sorted().map(\.description) + (others[ExactName(item.id)] ?? [])
+        BulkEndpoints.write(item.id, missing, item.possibleAncestors, isShort: isShort, to: &output)
+      }
+      for item in odd where !ids.contains(ExactName(item.id)) {
+        BulkEndpoints.write(item.id, item.revisions, [], isShort: isShort, to: &output)
       }
       if isShort { output.endDictionary() }
       output.endDictionary()
     }
   }
 
-  private static func write(_ revisions: [RevisionID], to output: inout JSONOutput) {
+  private static func write(
+    _ id: String, _ missing: [String], _ ancestors: [RevisionID], isShort: Bool,
+    to output: inout JSONOutput
+  ) {
+    output.key(id)
+    if isShort { return write(missing, to: &output) }
+    output.beginDictionary()
+    output.key("missing")
+    write(missing, to: &output)
+    if !ancestors.isEmpty {
+      output.key("possible_ancestors")
+      write(ancestors.map(\.description), to: &output)
+    }
+    output.endDictionary()
+  }
+
+  private static func write(_ revisions: [String], to output: inout JSONOutput) {
     output.beginArray()
-    for revision in revisions { output.text(revision.description) }
+    for revision in revisions { output.text(revision) }
     output.endArray()
   }
 }

@@ -98,7 +98,9 @@ struct ChangesOptions {
       guard let number = Int(text) else { throw APIError.badRequest("`limit` has to be a number") }
       limit = number < 0 ? .max : number
     }
-    if let text = query["since", "last-event-id"] {
+    // A browser that connects again names the last event, and repeats the rest of the request.
+    let resumed = form == .events ? call.fields["Last-Event-ID"] : nil
+    if let text = resumed ?? query["since", "last-event-id"] {
       since = text == "now" ? try database.reads().lastSequence() : try database.sequence(text)
     }
     isDescending = query.flag("descending")
@@ -202,7 +204,7 @@ struct ChangesPage {
   ) throws -> Row? {
     switch options.filter {
     case .none: break
-    case .design: guard entry.id.hasPrefix(NameRules.designPrefix) else { return nil }
+    case .design: guard entry.id.begins(withBytes: NameRules.designPrefix) else { return nil }
     case .ids(let ids): guard ids.contains(ExactName(entry.id)) else { return nil }
     case .selector(let predicate):
       guard let (head, body) = try reads.winner(of: entry.id), let body,

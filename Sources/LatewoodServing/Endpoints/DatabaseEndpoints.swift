@@ -20,11 +20,11 @@ struct DatabaseEndpoints {
       return try create(name)
     case "DELETE": return try delete(name, call)
     case "GET", "HEAD":
-      let database = try service.database(name)
+      let database = try service.database(name, call.user)
       let reads = try database.reads()
       return try APIResponse { output in try DatabaseEndpoints.write(database, reads, to: &output) }
     case "POST":
-      return try DocumentEndpoints(try service.database(name)).post(call)
+      return try DocumentEndpoints(try service.database(name, call.user)).post(call)
     default: throw APIError.methodNotAllowed("DELETE,GET,HEAD,POST")
     }
   }
@@ -47,7 +47,7 @@ struct DatabaseEndpoints {
       throw APIError.badRequest(
         "You tried to DELETE a database with a ?=rev parameter. Did you mean to DELETE a document instead?")
     }
-    let database = try service.database(name)
+    let database = try service.database(name, call.user)
     if database.collection.name == CollectionHandle.defaultName {
       throw APIError(403, "forbidden", "The default collection cannot be deleted.")
     }
@@ -119,11 +119,11 @@ struct DatabaseEndpoints {
     return .ok()
   }
 
-  /// There are no users, so everybody who reaches the server is its administrator.
+  /// Users have the same rights in all databases.
   private func security(_ call: APICall) throws -> APIResponse {
     try call.allow("GET,PUT")
     if call.method == "PUT" {
-      throw APIError.notImplemented("there are no users, so `_security` cannot restrict them")
+      throw APIError.notImplemented("users have the same rights in all databases")
     }
     return APIResponse { output in
       output.beginDictionary()

@@ -113,7 +113,7 @@ struct DocumentEndpoints {
     let json = try call.json()
     let document = try IncomingDocument(json)
     let id = document.id ?? database.service.makeID()
-    if id.hasPrefix(LocalEndpoints.prefix) {
+    if id.begins(withBytes: LocalEndpoints.prefix) {
       let revision = try database.write { try LocalEndpoints.put(json, id, database, $0) }
       return try saved(id, revision, document, call)
     }
@@ -132,7 +132,7 @@ struct DocumentEndpoints {
   }
 
   private func save(
-    _ document: IncomingDocument, id: String, parts: [ExactName: [UInt8]] = [:], _ call: APICall
+    _ document: IncomingDocument, id: String, parts: [ExactName: IncomingDocument.Part] = [:], _ call: APICall
   ) throws -> APIResponse {
     try IncomingDocument.check(id: id)
     var document = document
@@ -290,11 +290,12 @@ extension APICall {
     return try APIQuery.revision(text.filter { $0 != "\"" })
   }
 
-  /// Whether the client has the version with an entity tag.
+  /// Whether the client has the version with an entity tag; `*` stands for any.
   func matches(_ etag: String) -> Bool {
-    (fields["If-None-Match"] ?? "").split(separator: ",").contains { part in
-      let tag = part.drop { $0 == " " }
-      return tag == etag || tag == "W/\(etag)"
+    fields.values("If-None-Match").flatMap { $0.split(separator: ",") }.contains { part in
+      // A tag has no spaces.
+      let tag = part.filter { $0 != " " && $0 != "\t" }
+      return tag == etag || tag == "W/\(etag)" || tag == "*"
     }
   }
 }

@@ -56,7 +56,7 @@ struct FindEndpoints {
     var skipped = 0
     try reads.find(request) { document in
       let id = document.id
-      if id.hasPrefix(NameRules.designPrefix) { return true }
+      if id.begins(withBytes: NameRules.designPrefix) { return true }
       if skipped < options.skip {
         skipped += 1
         return true
@@ -70,9 +70,12 @@ struct FindEndpoints {
   // MARK: - _index
 
   private func index(_ call: APICall) throws -> APIResponse {
-    if call.path.count == 5, call.path[3] == "json" {
+    // The name of the design document is one segment or two.
+    let name =
+      call.path.count == 6 && call.path[2] == "_design" ? call.path.dropFirst(4) : call.path.dropFirst(3)
+    if name.count == 2, name.first == "json", let index = name.last {
       try call.allow("DELETE")
-      guard try database.store.dropIndex(call.path[4], in: database.collection) else {
+      guard try database.store.dropIndex(index, in: database.collection) else {
         throw APIError.missing
       }
       return .ok()
@@ -152,7 +155,8 @@ struct FindEndpoints {
       output.beginDictionary()
       output.member("result", existed ? "exists" : "created")
       output.member(
-        "id", design.hasPrefix(NameRules.designPrefix) ? design : "\(NameRules.designPrefix)\(design)")
+        "id", design.begins(withBytes: NameRules.designPrefix) ? design : "\(NameRules.designPrefix)\(design)"
+      )
       output.member("name", name)
       output.endDictionary()
     }

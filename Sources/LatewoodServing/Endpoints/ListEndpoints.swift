@@ -120,7 +120,7 @@ struct ListEndpoints {
     _ key: FleeceElement, _ options: ListOptions, _ view: RevisionWriter, isDesign: Bool,
     _ reads: DocumentReads, to output: inout JSONOutput
   ) throws {
-    if let id = try key.string(), !isDesign || id.hasPrefix(NameRules.designPrefix),
+    if let id = try key.string(), !isDesign || id.begins(withBytes: NameRules.designPrefix),
       let head = try reads.head(of: id)
     {
       return try write(id, head, options, view, reads, to: &output)
@@ -129,6 +129,7 @@ struct ListEndpoints {
   }
 
   private static func writeMissing(_ key: FleeceElement, to output: inout JSONOutput) throws {
+    try output.checkLength()
     output.beginDictionary()
     output.key("key")
     try key.withValue { value throws(FleeceError) in try output.value(value) }
@@ -158,6 +159,7 @@ struct ListEndpoints {
     _ id: String, revision: String, isDeleted: Bool = false, _ options: ListOptions,
     to output: inout JSONOutput, document: (inout JSONOutput) throws -> Void
   ) throws {
+    try output.checkLength()
     output.beginDictionary()
     output.member("id", id)
     output.member("key", id)
@@ -186,8 +188,8 @@ struct ListEndpoints {
     output.beginArray()
     if let keys = options.keys {
       for key in keys.dropFirst(options.skip).prefix(options.limit) {
-        if let id = try key.string(), id.hasPrefix(LocalEndpoints.prefix),
-          let stored = try reads.localDocument(String(id.dropFirst(LocalEndpoints.prefix.count)))
+        if let id = try key.string(), let name = id.dropping(bytes: LocalEndpoints.prefix),
+          let stored = try reads.localDocument(name)
         {
           try ListEndpoints.write(id, stored, options, to: &output)
         } else {
@@ -198,8 +200,9 @@ struct ListEndpoints {
       let ids = try reads.localNames().map { LocalEndpoints.prefix + $0 }.filter { options.contains($0) }
       let ordered = options.isDescending ? ids.reversed() : ids
       for id in ordered.dropFirst(options.skip).prefix(options.limit) {
-        let name = String(id.dropFirst(LocalEndpoints.prefix.count))
-        guard let stored = try reads.localDocument(name) else { continue }
+        guard let name = id.dropping(bytes: LocalEndpoints.prefix),
+          let stored = try reads.localDocument(name)
+        else { continue }
         try ListEndpoints.write(id, stored, options, to: &output)
       }
     }

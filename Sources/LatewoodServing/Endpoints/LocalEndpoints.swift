@@ -22,13 +22,16 @@ struct LocalEndpoints {
       let revision = try database.write { writer in try LocalEndpoints.put(document, id, database, writer) }
       return LocalEndpoints.saved(201, id, revision)
     case "DELETE":
-      let name = String(id.dropFirst(LocalEndpoints.prefix.count))
+      let name = LocalEndpoints.name(of: id)
       let existed = try database.write { try $0.deleteLocal(name, in: database.collection) }
       guard existed else { throw APIError.missing }
       return LocalEndpoints.saved(200, id, "0-0")
     default: throw APIError.methodNotAllowed("DELETE,GET,HEAD,PUT")
     }
   }
+
+  /// Returns an id without the prefix.
+  private static func name(of id: String) -> String { id.dropping(bytes: prefix) ?? id }
 
   private static func saved(_ status: Int, _ id: String, _ revision: String) -> APIResponse {
     APIResponse(status) { output in
@@ -41,7 +44,7 @@ struct LocalEndpoints {
   }
 
   private func read(_ id: String, _ call: APICall) throws -> APIResponse {
-    let name = String(id.dropFirst(LocalEndpoints.prefix.count))
+    let name = LocalEndpoints.name(of: id)
     guard let stored = try database.reads().localDocument(name) else { throw APIError.missing }
     return try APIResponse { output in
       try LocalEndpoints.write(id, stored, revisions: call.query.flag("revs"), to: &output)
@@ -75,7 +78,7 @@ struct LocalEndpoints {
     _ document: FleeceElement, _ id: String, _ database: ServedDatabase, _ writer: DocumentWriter
   ) throws -> String {
     let incoming = try IncomingDocument(document)
-    let name = String(id.dropFirst(prefix.count))
+    let name = name(of: id)
     if let objection = NameRules.objection(toIndex: name) {
       throw APIError(400, "illegal_docid", "The id of a local document \(objection)")
     }
@@ -83,8 +86,9 @@ struct LocalEndpoints {
       try writer.deleteLocal(name, in: database.collection)
       return "0-0"
     }
-    let read = try document.element(for: "_rev")?.string().flatMap { UInt64($0.dropFirst(2)) }
-    let revision = "0-\((read ?? 0) &+ 1)"
+    let read = try document.element(for: "_rev")?.string().flatMap { APIQuery.natural($0.dropFirst(2)) } ?? 0
+    guard read < .max else { throw APIError.badRequest("Invalid rev format") }
+    let revision = "0-\(read + 1)"
     try writer.setLocal(name, in: database.collection, body: incoming.body, revision: revision)
     return revision
   }

@@ -41,7 +41,7 @@ struct ServerEndpoints {
         output.beginArray()
         output.endArray()
       }
-    case "_session": return try session(call)
+    case "_session": return try SessionEndpoint(service.users).answer(call)
     case "_dbs_info": return try information(call)
     default: return nil
     }
@@ -54,31 +54,6 @@ struct ServerEndpoints {
       output.member("status", "ok")
       output.key("seeds")
       output.beginDictionary()
-      output.endDictionary()
-      output.endDictionary()
-    }
-  }
-
-  /// There are no users, so everybody who reaches the server is its administrator.
-  private func session(_ call: APICall) throws -> APIResponse {
-    try call.allow("GET,HEAD")
-    return APIResponse { output in
-      output.beginDictionary()
-      output.member("ok", true)
-      output.key("userCtx")
-      output.beginDictionary()
-      output.key("name")
-      output.null()
-      output.key("roles")
-      output.beginArray()
-      output.text("_admin")
-      output.endArray()
-      output.endDictionary()
-      output.key("info")
-      output.beginDictionary()
-      output.key("authentication_handlers")
-      output.beginArray()
-      output.endArray()
       output.endDictionary()
       output.endDictionary()
     }
@@ -102,7 +77,9 @@ struct ServerEndpoints {
     try call.allow("GET")
     var count = 1
     if let text = call.query["count"] {
-      guard let number = UInt64(text) else { throw APIError.badRequest("count must be a positive integer") }
+      guard let number = APIQuery.natural(text) else {
+        throw APIError.badRequest("count must be a positive integer")
+      }
       guard number <= UInt64(ServerEndpoints.mostIDs) else {
         throw APIError.badRequest("count parameter too large")
       }
@@ -137,7 +114,7 @@ struct ServerEndpoints {
         output.beginDictionary()
         output.member("key", name)
         do {
-          let database = try service.database(name)
+          let database = try service.database(name, call.user)
           let reads = try database.reads()
           output.key("info")
           try DatabaseEndpoints.write(database, reads, to: &output)

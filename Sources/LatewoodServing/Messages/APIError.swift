@@ -9,6 +9,8 @@ struct APIError: Error, Equatable {
   var reason: String
   /// The methods to list in the field Allow.
   var allowed: String?
+  /// The value of the field Content-Range.
+  var range: String?
 
   init(_ status: Int, _ error: String, _ reason: String) {
     self.status = status
@@ -24,6 +26,9 @@ struct APIError: Error, Equatable {
   static let missing = APIError(404, "not_found", "missing")
   static let deleted = APIError(404, "not_found", "deleted")
   static let noAttachment = APIError(404, "not_found", "Document is missing attachment")
+  static let tooLong = APIError(413, "too_large", "The response would be too long")
+  /// A revision with a generation, and with a digest that cannot be stored.
+  static let oddRevision = APIError(400, "bad_request", "The digest of the revision is not possible here")
   static let conflict = APIError(409, "conflict", "Document update conflict.")
 
   static func methodNotAllowed(_ methods: String) -> APIError {

@@ -37,6 +37,11 @@ struct APIQuery {
     return try APIQuery.revisions(list)
   }
 
+  /// Returns a number of digits only; nil for anything else.
+  static func natural(_ text: some StringProtocol) -> UInt64? {
+    text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } ? UInt64(text) : nil
+  }
+
   static func json(_ text: [UInt8]) throws(APIError) -> FleeceElement {
     do throws(FleeceError) {
       return try FleeceBody(written: JSON.fleece(from: text)).root
@@ -50,8 +55,26 @@ struct APIQuery {
 
   static func revision(_ text: String) throws(APIError) -> RevisionID {
     do throws(DatabaseError) { return try RevisionID(text) } catch {
-      throw APIError.badRequest("Invalid rev format")
+      let parts = text.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1)
+      guard parts.count == 2, let generation = UInt64(Substring(parts[0])), generation > 0 else {
+        throw APIError.badRequest("Invalid rev format")
+      }
+      throw .oddRevision
     }
+  }
+
+  /// Returns the revisions in a list, and those whose digests cannot be stored, as texts.
+  static func possibleRevisions(_ list: FleeceElement) throws -> (possible: [RevisionID], others: [String]) {
+    guard let elements = try list.elements() else { throw APIError.badRequest("Invalid rev format") }
+    var (possible, others) = ([RevisionID](), [String]())
+    for element in elements {
+      guard let text = try element.string() else { throw APIError.badRequest("Invalid rev format") }
+      do throws(APIError) { possible.append(try revision(text)) } catch {
+        guard error == .oddRevision else { throw error }
+        others.append(text)
+      }
+    }
+    return (possible, others)
   }
 
   static func revisions(_ list: FleeceElement) throws -> [RevisionID] {

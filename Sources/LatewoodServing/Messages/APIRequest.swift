@@ -8,12 +8,22 @@ package struct APIRequest: Sendable {
   package var target: String
   package var fields: HTTPFields
   package var body: [UInt8]
+  /// Nil if nobody was recognized: everybody, if the server has no users, and otherwise nobody.
+  package var user: RequestUser?
+  /// The place of the client at which wrong passwords are counted.
+  package var address = ""
+  /// Whether the client's connection has TLS, which ends at a proxy.
+  package var isSecure = false
 
-  package init(_ method: String, _ target: String, fields: HTTPFields = HTTPFields(), body: [UInt8] = []) {
+  package init(
+    _ method: String, _ target: String, fields: HTTPFields = HTTPFields(), body: [UInt8] = [],
+    user: RequestUser? = nil
+  ) {
     self.method = method
     self.target = target
     self.fields = fields
     self.body = body
+    self.user = user
   }
 }
 
@@ -27,9 +37,13 @@ struct APICall {
   let query: APIQuery
   let fields: HTTPFields
   let body: [UInt8]
+  let user: RequestUser
+  let isSecure: Bool
+  /// The query as it was sent, with the question mark; empty without one.
+  let queryText: Substring
 
   /// - Throws: `APIError` if the target is not percent-encoded UTF-8.
-  init(_ request: APIRequest) throws(APIError) {
+  init(_ request: APIRequest, _ user: RequestUser) throws(APIError) {
     guard let target = HTTPTarget(parsing: request.target, plusIsSpace: true) else {
       throw APIError.badRequest("The path and the query have to be percent-encoded UTF-8")
     }
@@ -42,6 +56,9 @@ struct APICall {
     query = APIQuery(target.query)
     fields = request.fields
     body = request.body
+    self.user = user
+    isSecure = request.isSecure
+    queryText = request.target[(request.target.firstIndex(of: "?") ?? request.target.endIndex)...]
   }
 
   /// Whether the response has the header of a response to GET, and no body.
@@ -68,10 +85,12 @@ struct APICall {
 
   /// Returns the body as JSON.
   func json() throws(APIError) -> FleeceElement {
-    if let coding = fields["Content-Encoding"], coding != "identity" {
+    switch fields["Content-Encoding"] {
+    case nil, "identity": return try APIQuery.json(body)
+    case IncomingDocument.Part.gzip: return try APIQuery.json(IncomingDocument.Part.decoded(body))
+    case let coding?:
       throw APIError(415, "bad_content_type", "Content-Encoding \(coding) is not supported")
     }
-    return try APIQuery.json(body)
   }
 
   /// Returns the body as a JSON object.

@@ -12,6 +12,9 @@ package struct APIResponse: Sendable {
   /// The body in pieces, if it is a feed that waits; otherwise nil.
   package var feed: ChangesFeed?
 
+  /// The greatest length of a response that is built in memory, in bytes. Tests set less.
+  @TaskLocal static var longest = 512 << 20
+
   init(_ status: Int, fields: HTTPFields = HTTPFields(), body: [UInt8] = [], feed: ChangesFeed? = nil) {
     self.status = status
     self.fields = fields
@@ -37,6 +40,7 @@ package struct APIResponse: Sendable {
       output.endDictionary()
     }
     if let allowed = error.allowed { fields.add("Allow", allowed) }
+    if let range = error.range { fields.add("Content-Range", range) }
   }
 
   /// Returns `{"ok":true}`.
@@ -66,6 +70,14 @@ package struct APIResponse: Sendable {
 }
 
 extension JSONOutput {
+  /// Throws if a response becomes too long to be built in memory: a short request can name one
+  /// document many times.
+  func checkLength(adding length: UInt64 = 0) throws(APIError) {
+    guard UInt64(count) + min(length, UInt64(APIResponse.longest)) <= UInt64(APIResponse.longest) else {
+      throw .tooLong
+    }
+  }
+
   mutating func member(_ name: String, _ value: String) {
     key(name)
     text(value)

@@ -5,3 +5,14 @@ struct ExactName: Hashable {
 
   init(_ name: String) { bytes = Array(name.utf8) }
 }
+
+extension String {
+  /// Whether the bytes of a text are the first of this one. The first characters may be others: a
+  /// combining mark after the prefix would belong to its last character.
+  func begins(withBytes prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
+
+  /// Returns the text after a prefix; nil if it does not begin with it.
+  func dropping(bytes prefix: String) -> String? {
+    begins(withBytes: prefix) ? String(Substring(utf8.dropFirst(prefix.utf8.count))) : nil
+  }
+}

@@ -6,7 +6,7 @@ import LatewoodReplicator
 struct MultipartInput {
   let document: IncomingDocument
   /// The contents of the attachments, by name.
-  private(set) var contents: [ExactName: [UInt8]] = [:]
+  private(set) var contents: [ExactName: IncomingDocument.Part] = [:]
 
   /// - Throws: `APIError`.
   init(_ body: [UInt8], boundary: String) throws {
@@ -16,23 +16,42 @@ struct MultipartInput {
     document = try IncomingDocument(APIQuery.json(text))
     // Parts without a name are in the order in which the document lists the attachments.
     var unnamed = try MultipartInput.following(text, document)[...]
+    let attachments = Dictionary(
+      document.attachments.map { (ExactName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    var decoded = 0
     for part in parts {
       let field = part.fields["Content-Disposition"].flatMap { HeaderValue($0) }
       while let next = unnamed.first, contents[ExactName(next)] != nil { unnamed.removeFirst() }
       guard let name = field?["filename"] ?? unnamed.first else {
         throw APIError.badRequest("a multipart body has more parts than attachments")
       }
-      try IncomingDocument.check(encoding: part.fields["Content-Encoding"], of: name)
-      contents[ExactName(name)] = part.content
+      let attachment = attachments[ExactName(name)]
+      if case .follows(let length, _)? = attachment?.content {
+        try MultipartInput.check(part.content.count, length)
+      }
+      let isGzip = try IncomingDocument.isGzip(part.fields["Content-Encoding"], of: name)
+      let found = try IncomingDocument.Part(part.content, isGzip: isGzip || attachment?.isGzip == true)
+      if found.encoding != nil {
+        decoded += found.bytes.count
+        guard decoded <= IncomingDocument.Part.longest else {
+          throw APIError(
+            413, "too_large", "the attachments are longer than \(IncomingDocument.Part.longest) bytes")
+        }
+      }
+      contents[ExactName(name)] = found
     }
     for attachment in document.attachments {
-      guard case .follows(let length) = attachment.content else { continue }
-      let count = contents[ExactName(attachment.name)]?.count
-      guard let count, length.map({ UInt64(count) >= $0 }) ?? true else {
-        throw APIError.badRequest("attachment shorter than expected")
-      }
-      if let length, UInt64(count) > length { throw APIError.badRequest("attachment longer than expected") }
+      guard case .follows(_, let length) = attachment.content else { continue }
+      try MultipartInput.check(contents[ExactName(attachment.name)]?.bytes.count, length)
     }
+  }
+
+  /// Checks the number of bytes of an attachment; nil if it is not there.
+  private static func check(_ count: Int?, _ expected: UInt64?) throws(APIError) {
+    guard let count, UInt64(count) >= expected ?? 0 else {
+      throw .badRequest("attachment shorter than expected")
+    }
+    if let expected, UInt64(count) > expected { throw .badRequest("attachment longer than expected") }
   }
 
   private static func parts(

@@ -41,7 +41,7 @@ enum ArgumentKind: Sendable {
       self = .number
     case "NAME", "ACTION", "REVISION", "FIELD", "FIELDS", "FORM", "WHAT", "WORD", "DIGEST", "SHELL",
       "LINE", "CHARACTER", "COLUMNS", "ENCODING",
-      "HEX", "LANGUAGE", "QUERY", "ANCHOR":
+      "HEX", "LANGUAGE", "QUERY", "ANCHOR", "ADDRESS", "HOST", "ORIGIN", "ROLE":
       self = .text
     default: return nil
     }

@@ -13,7 +13,7 @@ enum CommandTable {
       title: "documents",
       commands: [
         .importing, .exporting, .collections, .doc, .changes, .blobs, .expiry, .prune, .replicate,
-        .serve,
+        .serve, .users,
       ]),
     Group(title: "queries", commands: [.find, .query, .index, .view]),
     Group(

@@ -13,9 +13,6 @@ enum FileKey {
   /// Nil if the command has none.
   @TaskLocal static var current: EncryptionKey?
 
-  /// The greatest length of a password, in bytes.
-  private static let longest = 4096
-
   /// The options for one key.
   struct Options {
     let file: OptionDescription
@@ -58,9 +55,11 @@ enum FileKey {
       return try key(inFile: path)
     }
     if option == options.descriptor, let number = try arguments.number(of: option) {
-      return try password(from: number, option)
+      return .password(try PasswordInput.read(from: number, option))
     }
-    return try askedPassword(option, isNew: isNew, console)
+    return .password(
+      try PasswordInput.ask(
+        option.name, isNew: isNew, advice: "Use \(option.name)-fd or a key file.", console))
   }
 
   /// Reads a key file: 32 bytes, or 64 hexadecimal digits.
@@ -83,54 +82,6 @@ enum FileKey {
       .badInput, code: "badKeyFile", "the file does not hold a key",
       advice: "A key file has 32 random bytes, or 64 hexadecimal digits: `head -c 32 /dev/urandom > FILE`.",
       path: path)
-  }
-
-  private static func password(
-    from number: UInt64, _ option: OptionDescription
-  ) throws -> EncryptionKey {
-    guard let descriptor = Int32(exactly: number) else {
-      throw Failure.usage("\(option.name) needs the number of an open file descriptor")
-    }
-    let input = ByteInput(descriptor: descriptor)
-    var bytes = try input.readAll()
-    defer { bytes.withUnsafeMutableBytes { SecureMemory.wipe($0) } }
-    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-    guard !bytes.isEmpty, bytes.count <= longest else {
-      throw Failure.badInput(bytes.isEmpty ? "the password is empty" : "the password is too long")
-    }
-    return .password(bytes.withUnsafeBytes { SecretBytes(copying: $0) })
-  }
-
-  private static func askedPassword(
-    _ option: OptionDescription, isNew: Bool, _ console: Console
-  ) throws -> EncryptionKey {
-    guard console.input.isTerminal else {
-      throw Failure.usage(
-        "\(option.name) asks on a terminal, and standard input is none",
-        advice: "Use \(option.name)-fd or a key file.")
-    }
-    let password = try line(isNew ? "New password: " : "Password: ", console)
-    guard password.count > 0 else { throw Failure.badInput("the password is empty") }
-    guard !isNew else {
-      guard try line("The same again: ", console) == password else {
-        throw Failure.badInput("the two passwords differ", advice: "Nothing was changed.")
-      }
-      return .password(password)
-    }
-    return .password(password)
-  }
-
-  private static func line(_ prompt: String, _ console: Console) throws -> SecretBytes {
-    try console.flush()
-    let line = try SecretLine.read(from: console.input) {
-      try console.error.write(prompt)
-      try console.error.flush()
-    }
-    try console.error.write("\n")
-    guard let line else {
-      throw Failure(.no, code: "cancelled", "no password was given", advice: "Nothing was changed.")
-    }
-    return line
   }
 }
 
