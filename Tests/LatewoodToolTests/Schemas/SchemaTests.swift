@@ -1,5 +1,6 @@
 import Foundation
 import LatewoodDevice
+import LatewoodServing
 import LatewoodSimulation
 import LatewoodTerminal
 import Testing
@@ -123,9 +124,12 @@ private struct SchemaPlace {
     try Repository.write(Array(#"[{"a":}]"#.utf8), to: place("wrong"))
     let rows = #"{"total_rows":1,"offset":0,"rows":[{"id":"a","doc":{"_id":"a","_rev":"1-a"}}]}"#
     try Repository.write(Array(rows.utf8), to: place("couchdb"))
+    let user = "ann:_admin:pbkdf2-sha256:1000:salt:\(String(repeating: "0", count: 64))"
+    try UsersFile.write(UserFile(parsing: Array(user.utf8)), to: place("users"))
     let paths = [
       "ENTRIES": place("db"), "DOCUMENTS": place("documents"), "TEXT": place("text"), "WRONG": place("wrong"),
       "COUCHDB": place("couchdb"), "ENCRYPTED": place("encrypted"), "KEY": place("key"),
+      "USERS": place("users"),
       "NEW": place("new"), "TORN": Repository.path("Tests/golden/torn-tail.latewood"),
       "COMPACTED": Repository.path("Tests/golden/compacted.latewood"),
       "DAMAGED": Repository.path("Tests/golden/damaged-node.latewood"),
