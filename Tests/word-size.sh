@@ -88,7 +88,7 @@ for target in i686-unknown-none-elf armv7em-none-none-eabi wasm32-unknown-none-w
   module LatewoodDevice "$out/Device.swift"
   "${swift[@]}" -module-name LatewoodFile -c -o "$out/file.o" "$out/Stubs.swift" \
     Sources/LatewoodFile/Layout/{CheckpointRecord,FileHeader,FileLayout,NodeReference,RootSlot,Subtree,UnitCodec}.swift \
-    Sources/LatewoodFile/Encryption/UnitCodec+Encryption.swift \
+    Sources/LatewoodFile/Encryption/{StateAnchor,UnitCodec+Encryption}.swift \
     Sources/LatewoodFile/Log/{FrameHeader,LogBuffer,LogRecord,ReplayPosition}.swift \
     Sources/LatewoodFile/Commit/LogProgress.swift
   "${swift[@]}" -module-name LatewoodFleece -c -o "$out/fleece.o" Sources/LatewoodFleece/FleeceLimits.swift
