@@ -14,7 +14,7 @@ extension Replicator {
   /// ```swift
   /// var connection = Replicator.ConnectionOptions()
   /// connection.pinnedCertificates = [certificate]
-  /// let remote = Replicator.Endpoint.couchDB(url, connection: connection)
+  /// try await Replicator(people, with: .couchDB(url, connection: connection)).run()
   /// ```
   ///
   /// The options apply to `https` on Apple platforms, where URLSession supports them. Foundation on
