@@ -9,7 +9,7 @@ extension Replicator {
   /// can be merged: of each document with edits that the other side does not have, the last
   /// revision that it is known to have. ``forget(_:of:)`` ends that.
   ///
-  /// - Throws: ``DatabaseError`` like every read.
+  /// - Throws: `DatabaseError` like every read.
   public static func remotes(of collection: DocumentCollection) async throws -> [String] {
     try await collection.database.documents.perform {
       try collection.database.documents.reads(collection.handle).remotes().map(\.remote)
@@ -24,7 +24,7 @@ extension Replicator {
   ///   - remote: one of ``remotes(of:)``.
   ///   - collection: the collection.
   /// - Returns: whether anything was known of that database.
-  /// - Throws: ``DatabaseError`` like every change.
+  /// - Throws: `DatabaseError` like every change.
   @discardableResult
   public static func forget(_ remote: String, of collection: DocumentCollection) async throws -> Bool {
     let handle = collection.handle
