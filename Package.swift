@@ -3,8 +3,10 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-func layer(_ name: String, on dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-  .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+func layer(
+  _ name: String, on dependencies: [Target.Dependency] = [], resources: [Resource] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
 let package = Package(
@@ -79,8 +81,11 @@ let package = Package(
         "LatewoodReplicator", "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP", "LatewoodFleece",
         "LatewoodStore", "LatewoodCrypto", "LatewoodConcurrency",
       ],
-      // Sources of the page for browsers, from which a script writes `ConsoleSources.swift`.
-      exclude: ["Console/Page"]),
+      // The page for browsers, as bytes in the program.
+      resources: [
+        "page.html", "page.css", "json.js", "elements.js", "server.js", "databases.js", "documents.js",
+        "document.js", "compare.js", "page.js",
+      ].map { .embedInCode("Console/Page/\($0)") }),
     // For tests of programs that use Latewood: the simulated disk of its own tests.
     layer(
       "LatewoodTesting",

@@ -18,7 +18,7 @@ extension Replicator {
   /// ```
   ///
   /// The options apply to `https` on Apple platforms, where URLSession supports them. Foundation on
-  /// Linux does not: a replicator with one of them throws `unsupported` when it is created, before
+  /// Linux does not: a replicator with such an option throws `unsupported` at its creation, before
   /// anything is sent. So does one whose URL begins with `http`.
   public struct ConnectionOptions: Sendable, CustomStringConvertible, CustomReflectable {
     var settings = ConnectionSettings()

@@ -5,9 +5,9 @@ extension Replicator {
   /// Returns the databases with which a collection has been replicated, by their identities: the
   /// URL of a CouchDB database without credentials, or the identity of a collection.
   ///
-  /// For each of them, compactions keep content that is no longer current, so that a later conflict
-  /// can be merged: of each document with edits that the other side does not have, the last
-  /// revision that it is known to have. ``forget(_:of:)`` ends that.
+  /// For each of them, compactions keep some old content, so that a later conflict can be merged:
+  /// if a document has edits that the other side lacks, the last revision that the other side is
+  /// known to have. ``forget(_:of:)`` releases that content.
   ///
   /// - Throws: `DatabaseError` like every read.
   public static func remotes(of collection: DocumentCollection) async throws -> [String] {

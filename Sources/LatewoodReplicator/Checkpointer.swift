@@ -239,7 +239,7 @@ extension ReplicationError {
   }
 }
 
-/// What a batch has transferred.
+/// The result of a batch.
 struct BatchOutcome {
   var counts = CheckpointLog.Counts()
   /// The revisions that the target has refused.

@@ -53,7 +53,7 @@ package protocol ReplicationPeer: Sendable {
   func insert(_ revisions: [PeerRevision]) async throws -> [InsertOutcome]
 
   /// Tells the peer which database is on the other side, before any revision is transferred. A
-  /// peer that keeps account of what that database has can then note what comes from it.
+  /// peer that tracks the revisions of other databases needs it for the revisions it receives.
   func begin(with other: PeerInformation)
 
   /// Notes that the other side has all revisions up to a sequence of this peer.
@@ -80,7 +80,7 @@ package protocol ReplicationPeer: Sendable {
   func putLocalDocument(_ id: String, body: [UInt8], revision: String?) async throws -> String
 }
 
-/// A peer without an account of what other databases have.
+/// A peer that does not track the revisions of other databases.
 extension ReplicationPeer {
   package func begin(with other: PeerInformation) {}
   package func acknowledge(through place: PeerSequence, refused: [DocumentRevisions]) async throws {}

@@ -199,8 +199,8 @@ struct ServedDatabase: Sendable {
     guard let dash = text.firstIndex(of: "-"), text[text.index(after: dash)...] == identity,
       let number = APIQuery.natural(text[..<dash])
     else { throw APIError.badRequest("Malformed sequence supplied in 'since' parameter.") }
-    // A later sequence is from before the file was restored from a backup. What has happened since
-    // then is not known, so everything is new.
+    // A later sequence is from before the file was restored from a backup. The changes made since
+    // then are not known, so everything is new.
     return number <= (try reads().lastSequence()) ? number : 0
   }
 }

@@ -5,7 +5,7 @@ import LatewoodHTTP
   import Security
 #endif
 
-/// What a client asks of its connections in addition to the checks of the system.
+/// The settings of a client's connections that differ from those of the system.
 package struct ConnectionSettings: Sendable {
   /// A proxy that connects to the server on behalf of the client (HTTP CONNECT); nil for the
   /// settings of the system.

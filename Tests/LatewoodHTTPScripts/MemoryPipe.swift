@@ -109,7 +109,7 @@ package final class MemoryChannel: ByteChannel {
 
   /// Returns the two ends of a connection.
   ///
-  /// - Parameter pieceLength: the greatest number of bytes that the server reads at once.
+  /// - Parameter pieceLength: the greatest number of bytes that the server reads in one step.
   package static func pair(pieceLength: Int = .max) -> (client: MemoryChannel, server: MemoryChannel) {
     let (toServer, fromServer) = (MemoryPipe(pieceLength: pieceLength), MemoryPipe())
     return (

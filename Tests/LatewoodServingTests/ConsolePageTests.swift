@@ -26,6 +26,10 @@ import Testing
     #expect(page.status == 200 && page.fields["Content-Type"] == "text/html; charset=utf-8")
     let script = source(try part(of: page.text, from: "<script type=\"module\">", to: "</script>"))
     let style = source(try part(of: page.text, from: "<style>", to: "</style>"))
+    for bad in ["</", "<!--"] {
+      #expect(try !part(of: page.text, from: "<script type=\"module\">", to: "</script>").contains(bad))
+      #expect(try !part(of: page.text, from: "<style>", to: "</style>").contains(bad))
+    }
     let policy = try #require(page.fields["Content-Security-Policy"])
     #expect(
       policy.split(separator: "; ") == [
@@ -89,7 +93,7 @@ import Testing
     #expect(head.fields == get.fields && head.body.isEmpty && head.length == UInt64(get.body.count))
   }
 
-  @Test func `the sizes of the file are those of the store`() throws {
+  @Test func `the page gets the sizes that the store reports`() throws {
     let test = try TestService()
     #expect(try test.send("PUT", "/notes/a", "{}").status == 201)
     let facts = try test.store.store.statistics()

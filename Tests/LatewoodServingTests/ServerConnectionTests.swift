@@ -168,7 +168,7 @@ import Testing
 
   // MARK: - Feeds
 
-  /// Begins a feed, and returns what the client has read of it so far.
+  /// Begins a feed, and returns the part that the client has read so far.
   private func beginFeed(
     _ test: TestService, _ served: Guarded<[ServerConnection.Served]>
   ) async throws -> (client: MemoryChannel, run: Task<Void, Never>) {

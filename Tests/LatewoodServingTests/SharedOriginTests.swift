@@ -87,7 +87,7 @@ import Testing
     let site = try TestSite(isBehindProxy: true)
     let guess = TestSite.basic("ann", "guess")
     for n in 0..<5 {
-      // What the client itself has sent is before it.
+      // The client's own value precedes it.
       let answer = try await site.send("GET /notes", guess, "X-Forwarded-For: 10.0.0.\(n), 198.51.100.1")
       #expect(answer.status == 401)
     }

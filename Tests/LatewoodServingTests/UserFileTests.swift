@@ -11,7 +11,7 @@ import Testing
     Array(text.utf8).withUnsafeBytes { SecretBytes(copying: $0) }
   }
 
-  @Test func `hashes are those that CouchDB makes of a password`() throws {
+  @Test func `passwords are hashed as in CouchDB`() throws {
     let hash = try #require(PasswordHash(rounds: "1000", salt: "salt", key: Self.key))
     #expect(hash.matches(password("password")) && !hash.matches(password("Password")))
     #expect(PasswordHash(of: password("password"), salt: "salt", rounds: 1000) == hash)

@@ -162,7 +162,7 @@ import Testing
     #expect(try await site.send("GET /notes", ann).status == 200)
   }
 
-  @Test func `many guesses at once do not get past the limit`() async throws {
+  @Test func `parallel guesses cannot exceed the limit`() async throws {
     let site = try TestSite()
     let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
       for n in 0..<40 {

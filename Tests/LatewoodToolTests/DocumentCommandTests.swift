@@ -47,7 +47,7 @@ import Testing
     #expect(!result.error.isEmpty && result.output.isEmpty)
   }
 
-  @Test func `a document with attachments from CouchDB can be put as it was printed`() throws {
+  @Test func `a printed document with attachments from CouchDB can be put again`() throws {
     let tool = try ToolRun()
     let digest = BlobDigest(of: [1, 2, 3]).text
     let body = #"{"_attachments":{"a.txt":{"@type":"blob","digest":"\#(digest)","length":3}},"n":1}"#

@@ -7,8 +7,8 @@ final class CandidateIndex: Sendable {
   let bounds: IndexBounds
   /// The ranges of entries within the bounds.
   let ranges: [KeyRange]
-  /// The order of the index if it is that of the request, at least by its leading parts; nil if the
-  /// request is unordered.
+  /// The order of the index, if the index or its leading parts have the order of the request; nil
+  /// otherwise, and if the request is unordered.
   let order: IndexOrder?
 
   /// Returns the part of an index for some conditions; nil if the index may lack documents that

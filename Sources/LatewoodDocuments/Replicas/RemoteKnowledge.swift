@@ -16,8 +16,8 @@ package struct RemoteKnowledge: Sendable, Equatable {
   package private(set) var pushed: UInt64 = 0
   /// The sequences up to ``pushed`` of the revisions that the other side has refused, ascending.
   package private(set) var refused: [UInt64] = []
-  /// The sequences after ``pushed`` of the revisions that have come from there, ascending, with
-  /// gaps between them.
+  /// The sequences after ``pushed`` of the revisions that were pulled, ascending, with gaps
+  /// between the ranges.
   package private(set) var pulled: [ClosedRange<UInt64>] = []
 
   /// The greatest numbers of refusals and of ranges.
@@ -31,7 +31,7 @@ package struct RemoteKnowledge: Sendable, Equatable {
     return pulled.contains { $0.contains(sequence) }
   }
 
-  /// Adds revisions that have come from there.
+  /// Adds revisions that were pulled.
   package mutating func notePull(_ sequences: ClosedRange<UInt64>) {
     var ranges = pulled + [sequences]
     ranges.sort { $0.lowerBound < $1.lowerBound }
@@ -137,14 +137,14 @@ extension RemoteKnowledge {
 // MARK: - In a database
 
 extension DocumentReads {
-  /// What is known of other databases, ordered by their names.
+  /// The knowledge about each other database, ordered by identity.
   package func remotes() throws(DatabaseError) -> [RemoteKnowledge] {
     try DatabaseError.typed { try source.remotes(in: spaces.local) }
   }
 }
 
 extension Readable {
-  /// What is known of other databases. A local document of another form is left out.
+  /// The knowledge about each other database. Local documents of another form are ignored.
   func remotes(in local: Keyspace) throws -> [RemoteKnowledge] {
     var found: [RemoteKnowledge] = []
     try forEach(in: local, .prefix(RemoteKnowledge.namePrefix)) { _, value in
@@ -156,7 +156,7 @@ extension Readable {
 }
 
 extension DocumentWriter {
-  /// Inserts revisions that come from another database, and notes that it has them.
+  /// Inserts revisions from another database, and records that the other database has them.
   package func insert(
     contentsOf revisions: [ForeignRevision], in collection: CollectionHandle, from remote: String
   ) throws -> [Result<InsertedRevision, DatabaseError>] {

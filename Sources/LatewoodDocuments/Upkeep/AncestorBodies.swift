@@ -1,6 +1,6 @@
 import LatewoodStore
 
-/// Bodies that are no longer current, but that a merge with another database may need.
+/// Bodies of earlier revisions that a merge with another database may need.
 ///
 /// If a document is edited before a push has transferred its last edit, the other database may edit
 /// the revision that it has at the same time. To merge the two edits, a program needs the content

@@ -22,8 +22,8 @@ package struct PruneProgress: Sendable, Equatable {
 
 extension DocumentStore {
   /// Removes the revisions that are a number of generations or more behind every leaf, and the
-  /// bodies that do not belong to a kept revision. Bodies of leaves always stay. A document stays
-  /// as it is if a merge with another database may need the body of an ancestor: see
+  /// bodies that do not belong to a kept revision. Bodies of leaves always stay. A document is not
+  /// pruned if a merge with another database may need the body of an ancestor: see
   /// `ancestorBodies`.
   ///
   /// The work is done in transactions of bounded size. If it is interrupted, completed transactions

@@ -57,7 +57,7 @@ extension DocumentBatch {
 
   /// Prunes one document. Leaves are never dropped, so neither the feed nor an index changes.
   ///
-  /// - Parameter needed: bodies whose documents stay as they are.
+  /// - Parameter needed: bodies whose documents are not pruned.
   /// - Returns: the tree afterwards, and the number of revisions that it has lost; nil if the
   ///   document does not exist.
   @discardableResult

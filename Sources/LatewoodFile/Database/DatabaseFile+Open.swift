@@ -12,7 +12,7 @@ extension DatabaseFile {
     var fileLock: (any FileLock)?
     /// The encrypted key of an encrypted file; nil for any other.
     var wrap: KeyWrap?
-    /// The state from which that of the file must descend.
+    /// The state from which the file must descend.
     var expected: StateAnchor?
   }
 

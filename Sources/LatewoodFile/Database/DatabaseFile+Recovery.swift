@@ -87,7 +87,7 @@ extension DatabaseFile {
   ///
   /// A checkpoint has the anchors of the states before it, and is authenticated, as is all of the
   /// log after it. So a file with the anchor was written by a program that continued that state.
-  /// From then on, a reader that follows the file expects the newest anchor in it.
+  /// After that, a reader that follows the file expects the newest anchor in it.
   private func checkDescent(of found: Found) throws(StorageError) {
     guard let expected else { return }
     let anchors = found.choice.checkpoint?.record.anchors ?? []

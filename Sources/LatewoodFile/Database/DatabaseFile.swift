@@ -51,7 +51,7 @@ package final class DatabaseFile: @unchecked Sendable {
   /// Appends to the log.
   package let writer: LogWriter
   let slots: RootSlots
-  /// *Writer.* The state from which that of the file must descend; nil if any is accepted.
+  /// *Writer.* The state from which the file must descend; nil to accept any file.
   var expected: StateAnchor?
   /// *Reader.* The end of the log as `recover` or `refresh` found it.
   var tail = LogTail()

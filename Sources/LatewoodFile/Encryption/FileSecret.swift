@@ -191,7 +191,7 @@ extension DatabaseFile {
   /// keeps as long as the codec; nil if neither slot has a sound copy of the encrypted key, as in a
   /// file that is not encrypted.
   ///
-  /// Only the header states the suite, so both are tried. A key opens a copy with one of them only.
+  /// Only the header states the suite, so both are tried. A key opens a copy with only one suite.
   /// Throws `keyNeeded`, `wrongKey`, and the errors of a derivation.
   package static func unlocked(
     fileID: (first: UInt64, last: UInt64), of device: any Device, by key: EncryptionKey?

@@ -111,7 +111,7 @@ package struct AnchorList: Sendable {
 
   mutating func didAppend(_ checkpoint: CheckpointRecord) { transaction = checkpoint.transaction }
 
-  /// The anchor of the state in the newest checkpoint; nil if it has none that is durable.
+  /// The anchor of the state in the newest checkpoint; nil if it has no durable one.
   package var current: StateAnchor? {
     anchors.last.flatMap { isDurable && $0.transaction == transaction ? $0 : nil }
   }

@@ -7,7 +7,7 @@ import LatewoodHTTP
 /// field Host then has the other name, and in requests that change something, the field Origin has
 /// the other origin.
 package struct AllowedOrigins: Sendable {
-  /// What a page may do.
+  /// The access that a page has.
   enum Access: Equatable {
     /// The request is not from a page, or from one of this server.
     case own

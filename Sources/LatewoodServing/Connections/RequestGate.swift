@@ -3,7 +3,7 @@ import LatewoodHTTP
 /// Decides on requests by their heads alone, before their bodies are read: whether they come from a
 /// page of another origin, who makes them, and whether that user may.
 package struct RequestGate: Sendable {
-  /// What is decided on a request.
+  /// The decision on a request.
   struct Admission {
     /// The response to a request that goes no further; nil if it is admitted.
     var answer: APIResponse?
@@ -104,7 +104,7 @@ package struct RequestGate: Sendable {
       response.fields.add(field.name, field.value)
     }
     if response.status == 401, response.fields["WWW-Authenticate"] == nil {
-      // A browser answers a challenge for Basic with a dialog of its own, which a page that asks
+      // A browser answers a challenge for Basic with its own dialog, which a page that asks
       // for the password itself does not want.
       let mode = head.fields["Sec-Fetch-Mode"]
       let isPage = mode == nil || mode == "navigate"

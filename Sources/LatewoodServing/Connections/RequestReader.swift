@@ -138,7 +138,7 @@ extension HTTPRequestHead {
   /// The head with a target that begins with its path.
   ///
   /// A target may be a whole URL, as for a proxy; its host then replaces the field Host: RFC 9112,
-  /// section 3.2.2. A target in another form is left as it is.
+  /// section 3.2.2. A target in another form is left unchanged.
   fileprivate var inOriginForm: HTTPRequestHead {
     let bytes = Array(target.utf8)
     let scheme = String(decoding: bytes.prefix(8), as: UTF8.self).lowercased()

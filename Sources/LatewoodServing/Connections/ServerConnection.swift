@@ -176,7 +176,7 @@ package struct ServerConnection: Sendable {
   /// The connection is read meanwhile: a feed that nobody reads any more would otherwise wait for
   /// its next change or heartbeat.
   ///
-  /// - Returns: the bytes that the client has sent meanwhile; nil if the connection is lost.
+  /// - Returns: the bytes that the client has sent in the meantime; nil if the connection is lost.
   private func write(
     _ feed: ChangesFeed, _ response: APIResponse, to head: HTTPRequestHead,
     _ admission: RequestGate.Admission, isChunked: Bool, isKept: Bool

@@ -4,10 +4,10 @@ import LatewoodHTTP
 
 /// The page at `/_utils/`, on which a person works with databases and documents in a browser.
 ///
-/// It is one text, without other files: a script writes `ConsoleSources.swift` from the files in
-/// `Console/Page`. The script in the page uses the server's API like any other client.
+/// It is one text, which the server puts together from the files in `Console/Page`. SwiftPM embeds
+/// them in the program. The script in the page uses the server's API like any other client.
 ///
-/// What documents contain must never become markup or script in this page, which may do whatever
+/// The content of documents must never become markup or script in this page, which may do whatever
 /// its user may do. Two things ensure that:
 ///
 /// 1. The script adds texts as text nodes only, and never parses markup.
@@ -16,16 +16,27 @@ import LatewoodHTTP
 enum ConsolePage {
   /// The page in UTF-8.
   static let body = Array(
-    [
-      ConsoleSources.beforeStyle, ConsoleSources.style, ConsoleSources.beforeScript, ConsoleSources.script,
-      ConsoleSources.afterScript,
-    ].joined().utf8)
+    text(PackageResources.page_html)
+      .replacing("<style></style>", with: "<style>\(style)</style>")
+      .replacing(
+        "<script type=\"module\"></script>", with: "<script type=\"module\">\(script)</script>"
+      ).utf8)
+
+  /// The only style.
+  static let style = text(PackageResources.page_css)
+
+  /// The only script: the parts in the order in which they need each other.
+  static let script = [
+    PackageResources.json_js, PackageResources.elements_js, PackageResources.server_js,
+    PackageResources.databases_js, PackageResources.documents_js, PackageResources.document_js,
+    PackageResources.compare_js, PackageResources.page_js,
+  ].map(text).joined(separator: "\n")
 
   /// The content security policy.
   static let policy = [
     "default-src 'none'",
-    "script-src '\(source(ConsoleSources.script))'",
-    "style-src '\(source(ConsoleSources.style))'",
+    "script-src '\(source(script))'",
+    "style-src '\(source(style))'",
     "connect-src 'self'",
     "img-src 'self' data:",
     "frame-ancestors 'none'",
@@ -49,6 +60,8 @@ enum ConsolePage {
     // `null`, which the server refuses.
     ("Referrer-Policy", "same-origin"),
   ])
+
+  private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
   /// Returns the source of an inline script or style for the policy.
   private static func source(_ text: String) -> String { "sha256-\(hash(Array(text.utf8)))" }

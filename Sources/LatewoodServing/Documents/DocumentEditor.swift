@@ -60,7 +60,7 @@ struct DocumentEditor {
     return prepared
   }
 
-  /// Throws if the user must not edit a document.
+  /// Throws if the user may not edit a document.
   private func check(_ id: String) throws(APIError) {
     guard id.begins(withBytes: NameRules.designPrefix) else { return }
     if let objection = AccessRules.designObjection(to: user) { throw objection }

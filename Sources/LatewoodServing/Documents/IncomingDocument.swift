@@ -44,7 +44,7 @@ struct IncomingDocument {
     var bytes: [UInt8]
     /// The coding in which they came; nil if they were plain.
     var encoding: PeerAttachment.Encoding?
-    /// CouchDB's digest, which is that of the bytes as they came.
+    /// CouchDB's digest of the bytes that were sent.
     var digest: String
 
     /// The greatest length of decoded bytes.

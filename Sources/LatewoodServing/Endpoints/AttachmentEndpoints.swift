@@ -13,7 +13,7 @@ struct AttachmentEndpoints {
     switch call.method {
     case "GET", "HEAD": return try read(id, name, call)
     case "PUT":
-      // Here, too, the digest is that of the plain bytes.
+      // This digest, too, is computed from the plain bytes.
       let isGzip = try IncomingDocument.isGzip(call.fields["Content-Encoding"], of: name)
       let content = isGzip ? try IncomingDocument.Part.decoded(call.body) : call.body
       return try change(id, name, content: content, call)
@@ -40,7 +40,7 @@ struct AttachmentEndpoints {
     ])
     fields.add("Accept-Ranges", "bytes")
     guard let range = try call.range(of: blob.length) else {
-      // The digest of an attachment that a CouchDB compresses is that of the compressed bytes. Here
+      // CouchDB computes the digest of a compressed attachment from its compressed bytes. Here
       // the blob has the plain ones.
       if digest.hasPrefix("md5-"), attachment.encoding == nil {
         fields.add("Content-MD5", String(digest.dropFirst(4)))

@@ -15,7 +15,7 @@ struct SessionEndpoint {
     return target.segments.filter { !$0.isEmpty } == ["_session"]
   }
 
-  /// Answers a request for a session with a name and a password, in JSON or as a form has them.
+  /// Answers a request for a session with a name and a password, in JSON or encoded as a form.
   func logIn(_ request: APIRequest) async -> APIResponse {
     guard let users else { return APIResponse(APIError.methodNotAllowed("GET,HEAD")) }
     let result: Result<UserAccount, APIError>

@@ -39,7 +39,7 @@ struct APICall {
   let body: [UInt8]
   let user: RequestUser
   let isSecure: Bool
-  /// The query as it was sent, with the question mark; empty without one.
+  /// The unchanged query with its question mark; empty without one.
   let queryText: Substring
 
   /// - Throws: `APIError` if the target is not percent-encoded UTF-8.

@@ -45,7 +45,7 @@ struct LoginThrottle {
   }
 
   /// Counts an attempt as a failure. It is called before the password is checked, so that many
-  /// attempts at once do not get past the limit.
+  /// parallel attempts cannot exceed the limit.
   mutating func add(_ name: ExactName, _ address: String, at now: UInt64) {
     add(Place(name: name, address: address), now)
     add(Place(address: address), now)

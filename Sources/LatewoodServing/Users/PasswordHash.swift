@@ -3,8 +3,8 @@ import LatewoodCrypto
 /// A password that can be checked, but not read: the key that PBKDF2 with HMAC-SHA-256 derives from
 /// it.
 ///
-/// The parts are those of a user document of CouchDB whose `pbkdf2_prf` is `sha256`: the characters
-/// of the salt are hashed as they are, and the key has 32 bytes.
+/// The parts match those in CouchDB's user documents whose `pbkdf2_prf` is `sha256`: the characters
+/// of the salt are hashed unchanged, and the key has 32 bytes.
 package struct PasswordHash: Sendable, Equatable {
   /// With fewer rounds, a stolen file gives its passwords away soon. With more, a check takes
   /// longer than anyone waits.
@@ -47,7 +47,7 @@ package struct PasswordHash: Sendable, Equatable {
   /// password of one length.
   func matches(_ password: SecretBytes) -> Bool { PasswordHash.key(password, salt, rounds) == key }
 
-  /// The parts as a line of a file has them.
+  /// The parts in the form of a line in a file.
   var text: String { "\(rounds):\(salt):\(key.withUnsafeBytes { Hexadecimal.encode($0) })" }
 
   private static func key(_ password: SecretBytes, _ salt: String, _ rounds: Int) -> SecretBytes {

@@ -4,7 +4,7 @@ import LatewoodHTTP
 
 /// Keyed hashes under a secret that exists only in this process.
 struct ProcessSecret: Sendable {
-  /// What a hash is for. A hash for one purpose means nothing for another.
+  /// The purpose of a hash. A hash for one purpose is not valid for another.
   enum Purpose: UInt8 {
     case session = 1
     case credentials = 2

@@ -7,7 +7,7 @@ import LatewoodHTTP
 /// The users of a server: recognizes them by the credentials and cookies of their requests.
 ///
 /// ```
-/// credentials ─> throttle ─> proof of this process ─> queue: PBKDF2 ─> right: a proof for next time
+/// credentials ─> throttle ─> proof of this process ─> queue: PBKDF2 ─> right: a proof is kept
 ///                └─ locked    └─ right at once        └─ full           └─ wrong: stays counted
 /// ```
 ///
@@ -17,7 +17,7 @@ import LatewoodHTTP
 ///    The next requests with it cost microseconds.
 /// 3. An attempt is counted before it is checked. Requests with the same credentials that arrive
 ///    meanwhile wait for the same check.
-/// 4. A name that does not exist takes as long as one that does.
+/// 4. The check of an unknown name takes as long as the check of a known one.
 ///
 /// Thread safety: all calls from any task.
 package final class UserDirectory: Sendable {
@@ -46,7 +46,7 @@ package final class UserDirectory: Sendable {
   private static let longest = 1024
 
   private let accounts: [ExactName: UserAccount]
-  /// What is compared with passwords for names that do not exist.
+  /// The hash that passwords for unknown names are compared with.
   private let decoy: PasswordHash?
   private let secret: ProcessSecret
   private let now: @Sendable () -> UInt64
@@ -69,7 +69,7 @@ package final class UserDirectory: Sendable {
   /// A user, with the cookie that renews the session.
   struct Recognized {
     var user: RequestUser
-    /// Nil if there is no session, or it is new enough.
+    /// Nil if the request has no session, or a new one.
     var renewedCookie: String?
   }
 

@@ -133,7 +133,7 @@ final class Checkpointer: @unchecked Sendable {
 
   /// Returns an anchor of the newest state, which both slots then durably lead to.
   ///
-  /// The state is that of the checkpoint before the two that have the anchor, so that no file ever
+  /// The state belongs to the checkpoint before the two that have the anchor, so that no file ever
   /// has the anchor without the state.
   func anchor() throws(StorageError) -> StateAnchor {
     try withoutCheckpoints { () throws(StorageError) in

@@ -51,7 +51,7 @@ extension Engine {
   /// The anchors that the file remembers, oldest first.
   var anchors: [StateAnchor] { head.withMaintenance { currentFile.fileForWriter.writer.anchors.anchors } }
 
-  /// Throws `rolledBack` if the state does not descend from that of an anchor; `notEncrypted`.
+  /// Throws `rolledBack` if the state does not descend from an anchor; `notEncrypted`.
   func check(_ expected: StateAnchor?) throws(StorageError) {
     guard let expected else { return }
     guard isEncrypted else { throw StateAnchor.needsEncryption }

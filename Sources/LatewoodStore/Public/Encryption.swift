@@ -100,7 +100,7 @@ extension Store {
   /// The anchors that the file remembers, oldest first.
   package var anchors: [StateAnchor] { engine.anchors }
 
-  /// Checks that the state descends from that of an anchor, as an open does.
+  /// Checks that the state descends from an anchor, as an open does.
   package func check(_ expected: StateAnchor?) throws(StoreError) {
     do throws(StorageError) { try engine.check(expected) } catch {
       throw StoreError(error, path: engine.path)

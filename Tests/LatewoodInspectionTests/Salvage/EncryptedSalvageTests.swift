@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func `a file that has lost both copies of its key opens with those of an older header`() throws {
+  @Test func `a file that has lost both copies of its key opens with an older header`() throws {
     var run = try RandomStore(seed: 6, key: Self.key)
     try run.run(steps: 20)
     let older = Array(try run.bytes().prefix(16384))
@@ -170,7 +170,7 @@ import Testing
     #expect(Self.fault(cut(try run.bytes())) == .damaged)
     #expect(Self.fault(cut(try run.bytes()), identity: same) == .damaged)
     let header = try SalvageIdentity(headerOf: DamagedFile(older), key: Self.key)
-    // Without slots the newest checkpoint is not known, so what was deleted may come back.
+    // Without slots the newest checkpoint is not known, so deleted entries may come back.
     let found = try saved(header)
     for (key, value) in try Self.entries(of: run.store) { #expect(found[key] == value) }
     // A compaction gives the file another id, and keeps its key.

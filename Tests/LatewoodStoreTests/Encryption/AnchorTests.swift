@@ -81,7 +81,7 @@ import Testing
     #expect(refused?.message.contains("an older copy") == true && refused?.path == "old")
   }
 
-  @Test func `a branch from a state before the anchor is refused, whatever its length`() throws {
+  @Test func `a branch from a state before the anchor is refused, even a longer one`() throws {
     let volume = MemoryVolume()
     let store = try open(volume, .createNew)
     try put(store, "a")
@@ -130,7 +130,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `anchors survive compactions, changes of the key and backups, but no copy has them`() throws {
+  @Test func `anchors survive compactions, changes of the key and backups, but are not copied`() throws {
     let volume = MemoryVolume()
     var store = try open(volume, .createNew)
     try put(store, "a")

@@ -204,7 +204,7 @@ import Testing
     // The first of these reads may find that a part that it shares with a neighbour is cooling.
     _ = try reads("15", value(15))
     #expect(try reads("15", value(15)) == 0)
-    // A snapshot keeps what it has read, and sees the value that was.
+    // A snapshot keeps its state, and still sees the old value.
     let snapshot = try store.snapshot()
     try store.put("15", value(50), in: space)
     try store.checkpoint()

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What Wikipedia says of films, one text after the other, and again from the beginning.
+/// Wikipedia's descriptions of films, one after the other, then again from the first one.
 ///
-/// Accents are removed, and whatever is neither a letter of ASCII nor a digit separates words:
+/// Accents are removed. All characters except ASCII letters and digits separate words:
 /// SQLite's tokenizer and Unicode's rules then find the same words.
 struct FilmCorpus: TextCorpus {
   let name = "texts of films"

@@ -2,7 +2,7 @@ import Foundation
 
 /// Texts without an end, and their words.
 protocol TextCorpus {
-  /// What the texts are.
+  /// The kind of texts, for the heading of the results.
   var name: String { get }
   /// The words, the most frequent first.
   var words: [String] { get }
