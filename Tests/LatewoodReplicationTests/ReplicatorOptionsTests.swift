@@ -153,6 +153,28 @@ import Testing
     #expect(try await sides.here.database.verify().faults == [])
   }
 
+  @Test func `the ancestor of an edit that the other side refuses is kept`() async throws {
+    let sides = try TwoSides()
+    let isRefused = Guarded(false)
+    let peer = HookedPeer(sides.there, refuses: { _ in isRefused.withLock { $0 } })
+    let replicator = try Replicator(sides.here, with: .peer { peer }, direction: .push)
+    try await sides.here.put("anna", ["n": 1])
+    let first = try #require(try await sides.here.document("anna")).revisionID
+    try await replicator.run()
+    try await sides.here.put("anna", ["n": 2])
+    isRefused.withLock { $0 = true }
+    #expect(try await replicator.run().failures.count == 1)
+    try await sides.here.database.compact()
+    #expect(try await sides.here.document("anna", revision: first)?["n"].int == 1)
+
+    // An edit that arrives takes its place.
+    isRefused.withLock { $0 = false }
+    try await sides.here.put("anna", ["n": 3])
+    try await replicator.run()
+    try await sides.here.database.compact()
+    #expect(try await sides.here.document("anna", revision: first) == nil)
+  }
+
   @Test func `a resolver can keep one revision, or leave the conflict`() async throws {
     let sides = try TwoSides()
     try await conflict(sides)

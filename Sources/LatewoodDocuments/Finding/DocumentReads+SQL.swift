@@ -115,8 +115,9 @@ extension DocumentReads {
   package func explain(_ program: SQLProgram) throws(DatabaseError) -> QueryPlan {
     let choice = try SQLChoice(self, program)
     let planner = try FindPlanner(self, choice.request)
-    // The documents of a scan that was chosen without alternatives have not been counted.
-    var explanation = choice.plan.isScan ? try planner.explained() : try planner.explain(choice.plan)
+    // The candidates of a plan that was chosen without alternatives have not been counted.
+    var explanation =
+      choice.plan.mayBeUncounted ? try planner.explained() : try planner.explain(choice.plan)
     explanation.filters = explanation.filters || program.filtersRows
     explanation.sorts = explanation.sorts || choice.program.sortsRows
     explanation.isCovering = explanation.isCovering || choice.isCounted

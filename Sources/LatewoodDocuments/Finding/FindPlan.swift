@@ -47,6 +47,9 @@ struct FindPlan {
   /// Whether it reads so few entries or documents that it need not be cancelled in between.
   var isShort: Bool { !isScan && (1...1000).contains(candidates) }
 
+  /// Whether its candidates may not have been counted.
+  var mayBeUncounted: Bool { isScan || candidates == 0 }
+
   var isScan: Bool { if case .scan = access { true } else { false } }
 
   /// Whether its entries are exactly the requested documents, each once.

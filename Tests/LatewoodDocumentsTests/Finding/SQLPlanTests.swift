@@ -221,6 +221,16 @@ import Testing
     #expect(few.sorts && few.candidates == 10)
   }
 
+  @Test func `a plan that ends at a small limit is explained with its number of entries`() throws {
+    try fill(1000)
+    for text in ["SELECT year FROM c ORDER BY year LIMIT 3", "SELECT title FROM c ORDER BY title LIMIT 3"] {
+      let plan = try store.reads(collection).explain(program(text))
+      #expect(!plan.sorts && plan.uses.map(\.entries) == [1000], "\(plan)")
+    }
+    let none = try store.reads(collection).explain(program("SELECT * FROM c WHERE year = 1 LIMIT 3"))
+    #expect(none.candidates == 0)
+  }
+
   @Test func `sorting in parts reads the documents for each part, until a check throws`() throws {
     try fill(1000)
     var limits = SQLLimits()
