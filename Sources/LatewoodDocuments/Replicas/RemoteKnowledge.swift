@@ -84,7 +84,7 @@ extension RemoteKnowledge {
   init?(_ body: [UInt8]) throws(FleeceError) {
     let root = try FleeceBody(body).root
     guard let remote = try root.element(for: "remote")?.string(),
-      let pushed = try Self.number(root.element(for: "pushed")),
+      let pushed = try root.element(for: "pushed")?.natural(),
       let refused = try Self.numbers(root.element(for: "refused")),
       let bounds = try Self.numbers(root.element(for: "pulled")), bounds.count.isMultiple(of: 2)
     else { return nil }
@@ -115,19 +115,11 @@ extension RemoteKnowledge {
     return try writer.finish()
   }
 
-  private static func number(_ value: FleeceElement?) throws(FleeceError) -> UInt64? {
-    switch try value?.number() {
-    case .integer(let number): UInt64(exactly: number)
-    case .unsigned(let number): number
-    case .double, nil: nil
-    }
-  }
-
   private static func numbers(_ value: FleeceElement?) throws(FleeceError) -> [UInt64]? {
     guard let value, let count = try value.count() else { return nil }
     var numbers: [UInt64] = []
     for place in 0..<count {
-      guard let number = try number(value.element(at: place)) else { return nil }
+      guard let number = try value.element(at: place)?.natural() else { return nil }
       numbers.append(number)
     }
     return numbers

@@ -29,6 +29,15 @@ package struct FleeceElement: Sendable {
     try withValue { value throws(FleeceError) in try value.number() }
   }
 
+  /// The value of a whole number that is not negative; nil for any other value.
+  package func natural() throws(FleeceError) -> UInt64? {
+    switch try number() {
+    case .integer(let value): UInt64(exactly: value)
+    case .unsigned(let value): value
+    case .double, nil: nil
+    }
+  }
+
   package func boolean() throws(FleeceError) -> Bool? {
     try withValue { value throws(FleeceError) in value.boolean }
   }

@@ -103,21 +103,15 @@ package struct BodyAttachments {
     else { return nil }
     var encoding: PeerAttachment.Encoding?
     if !isInBody, let coding = try facts.element(for: "encoding")?.string() {
-      encoding = PeerAttachment.Encoding(name: coding, length: try number("encoded_length", facts))
+      encoding = PeerAttachment.Encoding(
+        name: coding, length: try facts.element(for: "encoded_length")?.natural())
     }
     return Attachment(
       name: name, contentType: try facts.element(for: "content_type")?.string() ?? usualType, blob: blob,
       sourceDigest: isInBody ? nil : try facts.element(for: "source_digest")?.string(),
-      length: try number("length", facts), revisionPosition: isInBody ? nil : try number("revpos", facts),
+      length: try facts.element(for: "length")?.natural(),
+      revisionPosition: isInBody ? nil : try facts.element(for: "revpos")?.natural(),
       encoding: encoding, isInBody: isInBody)
-  }
-
-  private static func number(_ key: String, _ facts: FleeceElement) throws(FleeceError) -> UInt64? {
-    switch try facts.element(for: key)?.number() {
-    case .integer(let value): UInt64(exactly: value)
-    case .unsigned(let value): value
-    case .double, nil: nil
-    }
   }
 
   /// Returns the bytes of a body with the given attachments, except those that are blobs in it.

@@ -66,25 +66,20 @@ enum CouchDBDocument {
     }
     return try members.map { name, facts in
       let digest = try facts.element(for: "digest")?.string()
-      let length = try positive(facts.element(for: "length"))
+      let length = try facts.element(for: "length")?.natural()
       var encoding: PeerAttachment.Encoding?
       if let coding = try facts.element(for: "encoding")?.string() {
-        encoding = .init(name: coding, length: try positive(facts.element(for: "encoded_length")))
+        encoding = .init(name: coding, length: try facts.element(for: "encoded_length")?.natural())
       }
       return PeerAttachment(
         name: name,
         contentType: try facts.element(for: "content_type")?.string() ?? "application/octet-stream",
-        digest: digest, length: length, revisionPosition: try positive(facts.element(for: "revpos")) ?? 1,
+        digest: digest, length: length, revisionPosition: try facts.element(for: "revpos")?.natural() ?? 1,
         encoding: encoding,
         content: CouchDBAttachment(
           requests: requests, path: CouchDBRequests.path(ofDocument: id) + [name], revision: revision,
           length: length))
     }
-  }
-
-  private static func positive(_ value: FleeceElement?) throws -> UInt64? {
-    guard case .integer(let number) = try value?.number(), number >= 0 else { return nil }
-    return UInt64(number)
   }
 
   // MARK: - To JSON

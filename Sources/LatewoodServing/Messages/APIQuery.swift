@@ -100,13 +100,4 @@ extension FleeceElement {
     }
     return found
   }
-
-  /// The value of a whole number that is not negative; nil for any other value.
-  func natural() throws(FleeceError) -> UInt64? {
-    switch try number() {
-    case .integer(let value): UInt64(exactly: value)
-    case .unsigned(let value): value
-    case .double, nil: nil
-    }
-  }
 }
